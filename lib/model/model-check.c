@@ -169,6 +169,12 @@ check_port(struct check *c, const struct adp_record *record,
     }
 }
 
+static bool
+is_looked_at(const struct check *c, const struct adp_record *record)
+{
+    return !c->scope || hmapx_contains(c->scope, record);
+}
+
 static int
 compare_names(const void *a_, const void *b_)
 {
@@ -186,14 +192,17 @@ records_in_scope(const struct check *c, enum adp_kind kind, size_t *n)
         return adp_model_sorted(c->model, kind, n);
     }
 
-    const struct adp_record **records
-        = xmalloc((hmapx_count(c->scope) + 1) * sizeof *records);
+    const struct adp_record **records = NULL;
+    size_t allocated = 0;
     const struct hmapx_node *node;
     *n = 0;
     HMAPX_FOR_EACH (node, c->scope) {
         const struct adp_record *record = node->data;
 
         if (record->kind == kind) {
+            if (*n >= allocated) {
+                records = x2nrealloc(records, &allocated, sizeof *records);
+            }
             records[(*n)++] = record;
         }
         adp_pause();
@@ -260,9 +269,8 @@ check_node_config(struct check *c, const struct adp_record *record)
     const struct adp_node_config *node
         = CONTAINER_OF(record, struct adp_node_config, up);
 
-    if (adp_model_count(c->model, "NodeConfig") > 1
-        && (!is_unchanged(c, record)
-            || adp_model_node_config(c->model) != node)) {
+    if (!is_unchanged(c, record)
+        && adp_model_count(c->model, "NodeConfig") > 1) {
         complain(c, "invalid", record, NULL,
                  "there can be only one NodeConfig");
         return;
@@ -306,9 +314,12 @@ check_virtual_macs(struct check *c)
 #define ADP_CONST(NAME, TEXT) static const char NAME[] OVS_UNUSED = TEXT;
 #include "pipeline-common.def"
 #undef ADP_CONST
+    if (shash_is_empty(&c->owners)) {
+        return;
+    }
+
     char *thing = xasprintf("MAC %s", GlobalVirtualMAC);
     const struct owner *owner = shash_find_data(&c->owners, thing);
-
     if (owner) {
         complain(c, "invalid", owner->record, xstrdup(owner->field),
                  "%s is reserved for tunnels", thing);
@@ -523,7 +534,7 @@ check_all(struct check *c, bool pod_cidrs)
     const struct adp_node_config *node = adp_model_node_config(c->model);
 
     shash_init(&c->owners);
-    if (node) {
+    if (node && is_looked_at(c, &node->up)) {
         add_owner(c, transport_ip_thing(&node->transport_ip), &node->up,
                   xstrdup("transportIP"));
     }
@@ -598,14 +609,6 @@ adp_model_check_changes(const struct adp_model *model,
                       || changes[i]->kind == ADP_KIND_NODE_CONFIG);
         adp_pause();
     }
-    /* There is one, and the first is known by comparing names. */
-    const struct adp_record **nodes = adp_model_sorted(
-        model, ADP_KIND_NODE_CONFIG, &n);
-    for (size_t i = 0; i < n; i++) {
-        add_to_scope(nodes[i], &scope);
-    }
-    free(nodes);
-
     check_all(&c, pod_cidrs);
     hmapx_destroy(&scope);
     return c.error;

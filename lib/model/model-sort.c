@@ -29,8 +29,12 @@ void
 adp_sort_pointers(void *pointers, size_t n,
                   int (*compare)(const void *, const void *))
 {
+    if (n < 2) {
+        return;
+    }
+
     void **from = pointers;
-    void **other = xmalloc((n + 1) * sizeof *other);
+    void **other = xmalloc(n * sizeof *other);
     void **to = other;
 
     for (size_t width = 1; width < n; width *= 2) {
@@ -43,7 +47,7 @@ adp_sort_pointers(void *pointers, size_t n,
         from = to;
         to = tmp;
     }
-    if (n && from != pointers) {
+    if (from != pointers) {
         memcpy(pointers, from, n * sizeof *from);
     }
     free(other);

@@ -52,7 +52,7 @@ expect_blame(const char *records, const char *object, const char *field)
     ck_assert_ptr_nonnull(error);
     ck_assert_str_eq(error->code, "invalid");
     ck_assert_str_eq(error->object, object);
-    ck_assert_str_eq(error->field, field);
+    ck_assert_pstr_eq(error->field, field);
     adp_error_destroy(error);
 }
 
@@ -137,6 +137,19 @@ START_TEST(egress_and_nodes)
 }
 END_TEST
 
+/* A second one is to blame, whichever name comes first. */
+START_TEST(node_configs)
+{
+#define NODE(NAME) "{'kind':'NodeConfig','name':'" NAME "','gateway':" \
+        "{'port':'gw0','mac':'00:00:00:00:00:01','ip':'10.0.0.1'}," \
+        "'podCIDR':'10.0.0.0/24','transportIP':'192.0.2.7'}"
+    ck_assert_ptr_null(apply(NODE("n")));
+    expect_blame(NODE("a"), "NodeConfig a", NULL);
+    expect_blame(NODE("z"), "NodeConfig z", NULL);
+    ck_assert_ptr_null(apply(NODE("n")));
+}
+END_TEST
+
 int
 main(void)
 {
@@ -144,6 +157,7 @@ main(void)
     TCase *tc = tcase_create("model-blame");
 
     tcase_add_checked_fixture(tc, setup, teardown);
+    tcase_add_test(tc, node_configs);
     tcase_add_test(tc, egress_and_nodes);
     tcase_add_test(tc, addresses_for_outsiders);
     tcase_add_test(tc, cluster_ips);

@@ -181,6 +181,36 @@ transact(const struct json *records, const struct json *keys, bool clear)
     return ok;
 }
 
+/* Now and then a record wants what is the Node's, or is another Node. */
+static void
+meet_node(const struct json *records)
+{
+    static const struct {
+        const char *kind, *field, *value;
+    } wants[] = {
+        { "Pod", "port", "gw0" }, { "Pod", "port", "tun0" },
+        { "Pod", "port", "l7a" }, { "Pod", "port", "l7b" },
+        { "Pod", "mac", "00:00:00:00:01:00" },
+        { "Pod", "mac", "aa:bb:cc:dd:ee:ff" },
+        { "PeerNode", "transportIP", "192.168.0.1" },
+        { "Egress", "egressIP", "192.168.0.1" },
+        { "Egress", "egressIP", "10.0.0.1" },
+        { "Egress", "egressIP", "192.168.0.10" },
+        { "TrafficControl", "targetPort", "gw0" },
+        { "NodeConfig", "name", "another" },
+    };
+
+    for (size_t i = 0; i < records->array.n; i++) {
+        struct json *record = records->array.elems[i];
+        size_t j = random_range(ARRAY_SIZE(wants));
+
+        if (!strcmp(json_string(shash_find_data(json_object(record), "kind")),
+                    wants[j].kind)) {
+            json_object_put_string(record, wants[j].field, wants[j].value);
+        }
+    }
+}
+
 START_TEST(random_transactions)
 {
     int n_accepted = 0;
@@ -193,6 +223,7 @@ START_TEST(random_transactions)
             missing_ports = 1u << 8 | 1u << random_range(10);
         }
         random_transaction(&records, &keys);
+        meet_node(records);
         n_accepted += transact(records, keys, !random_range(100));
         json_destroy(records);
         json_destroy(keys);
