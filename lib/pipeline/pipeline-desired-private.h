@@ -124,6 +124,8 @@ struct contributor_image {
     struct adp_contributor *contributor;
     struct desired_claim *claims;
     uint32_t n_claims;
+    bool in_place;              /* They are the contributor's first ones; no
+                                 * 'claims'. */
 };
 
 /* Tables of flows.  Each grows on its own, not all flows' at once: that would
@@ -183,6 +185,9 @@ adp_desired_flow_table(const struct adp_desired *desired, uint32_t hash)
 
 void adp_desired_claim_drop(struct adp_desired *,
                             const struct desired_claim *);
+/* Claims of 'contributor' are about to leave or to move: has the image keep
+ * those it is of. */
+void adp_desired_keep_claims(struct adp_desired *, struct adp_contributor *);
 
 /* A contributor mostly has few claims, and may have many: behind each 16th of
  * them, 'i' of which is the latest, there is a pause. */

@@ -122,6 +122,7 @@ take_back(struct adp_desired *desired, struct adp_contributor *contributor,
     uint32_t i, n_kept = 0;
     size_t n_left = 0;
 
+    adp_desired_keep_claims(desired, contributor);
     for (size_t j = 0; j < n; j++) {
         n_left += sorted[j]->n;
     }

@@ -151,12 +151,14 @@ touch_group(struct adp_desired *desired, struct desired_group *group)
     group->image = ++desired->n_group_images;
 }
 
-/* Notes what 'contributor' asks for; 'claims' is the note's. */
+/* Notes what 'contributor' asks for, which stays where it is. */
 static void
 touch_contributor(struct adp_desired *desired,
-                  struct adp_contributor *contributor,
-                  struct desired_claim *claims)
+                  struct adp_contributor *contributor)
 {
+    if (contributor->image) {
+        return;
+    }
     if (desired->n_contributor_images
         >= desired->allocated_contributor_images) {
         desired->contributor_images
@@ -164,13 +166,35 @@ touch_contributor(struct adp_desired *desired,
                          &desired->allocated_contributor_images,
                          sizeof *desired->contributor_images);
     }
-    desired->contributor_images[desired->n_contributor_images++]
+    desired->contributor_images[desired->n_contributor_images]
         = (struct contributor_image) {
             .contributor = contributor,
-            .claims = claims,
             .n_claims = contributor->n_claims,
+            .in_place = true,
         };
-    contributor->touched = true;
+    contributor->image = ++desired->n_contributor_images;
+}
+
+static struct contributor_image *
+image_of(const struct adp_desired *desired,
+         const struct adp_contributor *contributor)
+{
+    return &desired->contributor_images[contributor->image - 1];
+}
+
+void
+adp_desired_keep_claims(struct adp_desired *desired,
+                        struct adp_contributor *contributor)
+{
+    struct contributor_image *image = image_of(desired, contributor);
+
+    if (image->in_place) {
+        image->in_place = false;
+        if (image->n_claims) {
+            image->claims = xmemdup(contributor->claims,
+                                    image->n_claims * sizeof *image->claims);
+        }
+    }
 }
 
 /* Claims. */
@@ -197,6 +221,14 @@ adp_desired_claim_drop(struct adp_desired *desired,
     desired->n_bytes -= sizeof *claim;
 }
 
+/* How many more than it needs one may have room for that was amended: mostly
+ * few come at a time. */
+static uint32_t
+spare_claims(const struct adp_contributor *contributor)
+{
+    return MAX(4, contributor->n_claims / 4);
+}
+
 static void
 claim_add(struct adp_desired *desired, struct adp_contributor *contributor,
           const struct desired_claim *claim)
@@ -218,7 +250,10 @@ claim_add(struct adp_desired *desired, struct adp_contributor *contributor,
     }
 
     if (contributor->n_claims >= contributor->allocated_claims) {
-        contributor->allocated_claims = MAX(4, 2 * contributor->n_claims);
+        contributor->allocated_claims
+            = (desired->amended == contributor
+               ? contributor->n_claims + spare_claims(contributor)
+               : MAX(4, 2 * contributor->n_claims));
         contributor->claims = xrealloc(contributor->claims,
                                        contributor->allocated_claims
                                        * sizeof *contributor->claims);
@@ -266,8 +301,12 @@ adp_desired_begin(struct adp_desired *desired,
         desired->lacks_withdrawn = !adp_desired_settle(desired);
     }
     drop_claims(desired, contributor->claims, contributor->n_claims);
-    if (!contributor->touched) {
-        touch_contributor(desired, contributor, contributor->claims);
+    touch_contributor(desired, contributor);
+
+    struct contributor_image *image = image_of(desired, contributor);
+    if (image->in_place) {
+        image->in_place = false;
+        image->claims = contributor->claims;
         contributor->claims = NULL;
         contributor->allocated_claims = 0;
     }
@@ -280,12 +319,7 @@ adp_desired_amend(struct adp_desired *desired,
                   struct adp_contributor *contributor)
 {
     ovs_assert(!contributor->open && !desired->amended);
-    if (!contributor->touched) {
-        size_t size = contributor->n_claims * sizeof *contributor->claims;
-
-        touch_contributor(desired, contributor,
-                          size ? xmemdup(contributor->claims, size) : NULL);
-    }
+    touch_contributor(desired, contributor);
     contributor->open = true;
     desired->amended = contributor;
 }
@@ -315,7 +349,7 @@ adp_desired_remove(struct adp_desired *desired,
 void
 adp_contributor_uninit(struct adp_contributor *contributor)
 {
-    ovs_assert(!contributor->touched);
+    ovs_assert(!contributor->image);
     free(contributor->claims);
     memset(contributor, 0, sizeof *contributor);
 }
@@ -724,8 +758,12 @@ forget_images(struct adp_desired *desired)
         struct contributor_image *image = &desired->contributor_images[i];
 
         ovs_assert(!image->contributor->open);
-        image->contributor->touched = false;
-        trim_claims(image->contributor);
+        image->contributor->image = 0;
+        if (image->contributor->allocated_claims
+            > image->contributor->n_claims
+              + spare_claims(image->contributor)) {
+            trim_claims(image->contributor);
+        }
         free(image->claims);
         adp_pause();
     }
@@ -816,9 +854,12 @@ adp_desired_revert(struct adp_desired *desired)
         desired->n_claims -= c->n_claims;
         desired->n_bytes += image->n_claims * sizeof *now;
         desired->n_bytes -= c->n_claims * sizeof *now;
-        c->claims = image->claims;
-        c->n_claims = c->allocated_claims = image->n_claims;
-        image->claims = now;
+        c->n_claims = image->n_claims;
+        if (!image->in_place) {
+            c->claims = image->claims;
+            c->allocated_claims = image->n_claims;
+            image->claims = now;
+        }
         adp_pause();
     }
     end_transaction(desired);

@@ -72,8 +72,10 @@ struct adp_contributor {
     uint32_t n_claims, allocated_claims;
     uint32_t withdraws;         /* Place among those who took some of it back
                                  * before adp_desired_settle(), or 0. */
-    bool touched;               /* In the transaction. */
-    bool open;
+    uint32_t image : 31;        /* Of what it asked for before the transaction:
+                                 * its index plus 1, 0 if that hasn't
+                                 * changed. */
+    uint32_t open : 1;
 };
 
 /* What is said until adp_desired_end() replaces what 'contributor' asked for
@@ -81,15 +83,14 @@ struct adp_contributor {
 void adp_desired_begin(struct adp_desired *, struct adp_contributor *);
 /* What is said until adp_desired_end() comes in addition, or is taken back
  * with adp_desired_drop_*() and adp_desired_settle().  One contributor is
- * amended at a time.  Besides what is said it costs as much as copying 16
- * bytes for each time that 'contributor' asks for something, once in a
- * transaction. */
+ * amended at a time.  What 'contributor' asks for already costs nothing as
+ * long as nothing is taken back. */
 void adp_desired_amend(struct adp_desired *, struct adp_contributor *);
 void adp_desired_end(struct adp_desired *, struct adp_contributor *);
 /* Takes back what amendments have withdrawn: before then it counts as asked
  * for, and neither changes nor adp_desired_accept() may be asked for.  Costs a
- * look at each thing that a contributor which has withdrawn some asks for,
- * with a search among these.  Returns false if one withdrew what it didn't ask
+ * copy of, and a look at, each thing that a contributor which has withdrawn
+ * some asks for, with a search among these.  Returns false if one withdrew what it didn't ask
  * for. */
 bool adp_desired_settle(struct adp_desired *);
 /* It asks for nothing any more. */

@@ -90,6 +90,41 @@ START_TEST(test_cost_of_taking_back)
 }
 END_TEST
 
+/* Few more than are needed, whatever came and went. */
+static void
+check_room(const struct adp_contributor *contributor)
+{
+    ck_assert_uint_le(contributor->allocated_claims,
+                      contributor->n_claims
+                      + MAX(4, contributor->n_claims / 4));
+}
+
+START_TEST(test_room_for_claims)
+{
+    for (int host = 1; host <= 200; host++) {
+        adp_desired_amend(desired, &a);
+        add_clause(&a, host, 5);
+        adp_desired_end(desired, &a);
+        if (host % 3) {
+            commit(ADP_CHANGES_ONLY);
+            check_room(&a);
+        }
+    }
+    commit(ADP_CHANGES_ONLY);
+    for (int host = 200; host > 1; host -= 2) {
+        for (int i = 0; i < 2; i++) {
+            adp_desired_amend(desired, &a);
+            drop_clause(&a, host - i, 5);
+            adp_desired_end(desired, &a);
+        }
+        ck_assert(adp_desired_settle(desired));
+        commit(ADP_CHANGES_ONLY);
+        check_room(&a);
+    }
+    ck_assert(shash_is_empty(&flows));
+}
+END_TEST
+
 /* Who withdrew and then says all anew, or goes, or is reverted. */
 START_TEST(test_withdrawals_that_are_not_needed)
 {
@@ -324,6 +359,7 @@ main(void)
     tcase_add_checked_fixture(tc, desired_setup, desired_teardown);
     tcase_add_test(tc, test_amendments);
     tcase_add_test(tc, test_cost_of_taking_back);
+    tcase_add_test(tc, test_room_for_claims);
     tcase_add_test(tc, test_random_changes);
     tcase_add_test(tc, test_withdrawals_that_are_not_needed);
     suite_add_tcase(suite, tc);
