@@ -12,8 +12,9 @@
 #define MIN_PLACES 16
 #define AHEAD 8                 /* Places, that are fetched. */
 
-/* In 'away': how far it is from a flow's first place to this one, plus 1. */
-#define FREE 0
+/* A place: the flow, and in the upper 16 bits, which addresses of user space
+ * leave free, how far it is from the flow's first place, or FAR. */
+#define FREE UINT64_C(0)
 #define FAR UINT8_MAX           /* That far, or farther. */
 
 /* Stirs the hash anew, so that flows of one set are anywhere in it. */
@@ -44,20 +45,30 @@ distance(const struct adp_rule_set *set, size_t home, size_t i)
     return i >= home ? i - home : i + set->n_places - home;
 }
 
-static void
-put(struct adp_rule_set *set, size_t i, struct adp_rule *rule, size_t away)
+static uint64_t
+make_place(const struct adp_rule *rule, size_t away)
 {
-    set->places[i] = rule;
-    set->away[i] = MIN(away + 1, FAR);
+    uint64_t address = (uintptr_t) rule;
+
+    ovs_assert(address && !(address >> 48));
+    return address | (uint64_t) MIN(away, FAR) << 48;
+}
+
+static bool
+is_away(uint64_t place, size_t away)
+{
+    return place >> 48 == MIN(away, FAR);
 }
 
 /* How far the flow at 'i' is from its first place. */
 static size_t
 away_at(const struct adp_rule_set *set, size_t i)
 {
-    return (OVS_LIKELY(set->away[i] < FAR)
-            ? set->away[i] - 1
-            : distance(set, home_of(set, set->places[i]->owner), i));
+    uint64_t place = set->places[i];
+
+    return (OVS_LIKELY(place >> 48 < FAR)
+            ? place >> 48
+            : distance(set, home_of(set, adp_rule_set_at(set, i)->owner), i));
 }
 
 static void
@@ -66,10 +77,10 @@ insert(struct adp_rule_set *set, struct adp_rule *rule)
     size_t i = home_of(set, rule->owner);
     size_t away = 0;
 
-    for (; set->away[i] != FREE; away++) {
+    for (; set->places[i] != FREE; away++) {
         i = next_place(set, i);
     }
-    put(set, i, rule, away);
+    set->places[i] = make_place(rule, away);
 }
 
 static void
@@ -78,13 +89,11 @@ resize(struct adp_rule_set *set, size_t n_places)
     struct adp_rule_set old = *set;
     struct adp_rule *rule;
 
-    set->places = xcalloc(n_places,
-                          sizeof *set->places + sizeof *set->away);
-    set->away = (uint8_t *) &set->places[n_places];
+    set->places = xcalloc(n_places, sizeof *set->places);
     set->n_places = n_places;
     ADP_RULE_SET_FOR_EACH (rule, i, &old) {
         if (i + AHEAD < old.n_places) {
-            OVS_PREFETCH(old.places[i + AHEAD]);
+            OVS_PREFETCH(adp_rule_set_at(&old, i + AHEAD));
         }
         insert(set, rule);
     }
@@ -105,9 +114,9 @@ seek(const struct adp_rule_set *set, const void *owner)
 {
     size_t i = home_of(set, owner);
 
-    for (size_t away = 1; set->away[i] != FREE; away++) {
-        if (set->away[i] == MIN(away, FAR)
-            && set->places[i]->owner == owner) {
+    for (size_t away = 0; set->places[i] != FREE; away++) {
+        if (is_away(set->places[i], away)
+            && adp_rule_set_at(set, i)->owner == owner) {
             break;
         }
         i = next_place(set, i);
@@ -118,7 +127,7 @@ seek(const struct adp_rule_set *set, const void *owner)
 struct adp_rule *
 adp_rule_set_find(const struct adp_rule_set *set, const void *owner)
 {
-    return set->n ? set->places[seek(set, owner)] : NULL;
+    return set->n ? adp_rule_set_at(set, seek(set, owner)) : NULL;
 }
 
 void
@@ -135,18 +144,18 @@ adp_rule_set_add(struct adp_rule_set *set, struct adp_rule *rule)
 static void
 close_gap(struct adp_rule_set *set, size_t gap)
 {
-    for (size_t i = next_place(set, gap); set->away[i] != FREE;
+    for (size_t i = next_place(set, gap); set->places[i] != FREE;
          i = next_place(set, i)) {
         size_t step = distance(set, gap, i);
         size_t away = away_at(set, i);
 
         if (away >= step) {
-            put(set, gap, set->places[i], away - step);
+            set->places[gap] = make_place(adp_rule_set_at(set, i),
+                                          away - step);
             gap = i;
         }
     }
-    set->places[gap] = NULL;
-    set->away[gap] = FREE;
+    set->places[gap] = FREE;
 }
 
 void
@@ -154,7 +163,7 @@ adp_rule_set_remove(struct adp_rule_set *set, const struct adp_rule *rule)
 {
     size_t i = seek(set, rule->owner);
 
-    ovs_assert(set->places[i] == rule);
+    ovs_assert(adp_rule_set_at(set, i) == rule);
     close_gap(set, i);
     set->n--;
     if (set->n_places > MIN_PLACES && 4 * set->n < set->n_places) {

@@ -323,21 +323,29 @@ adp_commit_destroy(struct adp_commit *commit)
 
 /* Into the bridge. */
 
+/* Mods of a small change are on the stack.  For an array that isn't small
+ * malloc() first goes through all that was freed since the last one, wherever
+ * that is in a large heap. */
+#define FEW_MODS 32
+
 /* The mods of some steps. */
 struct commit_mods {
     struct ofputil_flow_mod *fms;
     size_t n_fms;
     struct ofputil_group_mod *gms;
     size_t n_gms;
+    struct ofputil_flow_mod few_fms[FEW_MODS];
+    struct ofputil_group_mod few_gms[FEW_MODS];
 };
 
 static void
 mods_init(struct commit_mods *mods, size_t n)
 {
-    *mods = (struct commit_mods) {
-        .fms = xmalloc(n * sizeof *mods->fms),
-        .gms = xmalloc(n * sizeof *mods->gms),
-    };
+    bool few = n <= FEW_MODS;
+
+    mods->fms = few ? mods->few_fms : xmalloc(n * sizeof *mods->fms);
+    mods->gms = few ? mods->few_gms : xmalloc(n * sizeof *mods->gms);
+    mods->n_fms = mods->n_gms = 0;
 }
 
 static void
@@ -349,8 +357,10 @@ mods_uninit(struct commit_mods *mods)
     for (size_t i = 0; i < mods->n_gms; i++) {
         ofputil_uninit_group_mod(&mods->gms[i]);
     }
-    free(mods->fms);
-    free(mods->gms);
+    if (mods->fms != mods->few_fms) {
+        free(mods->fms);
+        free(mods->gms);
+    }
 }
 
 static void

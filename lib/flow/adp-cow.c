@@ -2,8 +2,12 @@
 
 #include <config.h>
 #include "adp-cow.h"
+
+#include <string.h>
+
 #include "adp-rcu.h"
 #include "ovs-atomic.h"
+#include "ovs-thread.h"
 #include "util.h"
 
 /* Before each node.  Sizes are in units of 8 bytes. */
@@ -26,6 +30,75 @@ static struct header *
 header_of(const void *node)
 {
     return CONST_CAST(struct header *, (const struct header *) node - 1);
+}
+
+/* Nodes that nobody needs, for who asks next: the latest first.  A change asks
+ * for what the one before gave back.  Of malloc() it would get what was freed
+ * longest ago, on a page of its own for each node, and pages that nobody has
+ * touched for a while take longest to come. */
+
+struct spare {
+    struct spare *next;
+};
+
+struct spares {
+    struct spare *first;
+    unsigned int n;
+};
+
+static struct ovs_mutex spares_mutex = OVS_MUTEX_INITIALIZER;
+static struct spares all_spares[ADP_COW_SPARE_UNITS + 1]
+    OVS_GUARDED_BY(spares_mutex);   /* By units. */
+
+/* None with AddressSanitizer, so that it sees what is used after it was
+ * freed. */
+#if defined(__SANITIZE_ADDRESS__) || __has_feature(address_sanitizer)
+static const unsigned int max_spares = 0;
+#else
+static const unsigned int max_spares = ADP_COW_MAX_SPARES;
+#endif
+
+/* NULL if there is none. */
+static struct header *
+take_spare(size_t units)
+{
+    struct spare *spare = NULL;
+
+    if (units <= ADP_COW_SPARE_UNITS && !ovs_mutex_trylock(&spares_mutex)) {
+        struct spares *spares = &all_spares[units];
+
+        spare = spares->first;
+        if (spare) {
+            spares->first = spare->next;
+            spares->n--;
+        }
+        ovs_mutex_unlock(&spares_mutex);
+    }
+    return (struct header *) spare;
+}
+
+/* Returns false if there are enough. */
+static bool
+keep_spare(struct header *h)
+{
+    size_t units = h->size;
+    bool kept = false;
+
+    if (units && units <= ADP_COW_SPARE_UNITS
+        && !ovs_mutex_trylock(&spares_mutex)) {
+        struct spares *spares = &all_spares[units];
+
+        if (spares->n < max_spares) {
+            struct spare *spare = (struct spare *) h;
+
+            spare->next = spares->first;
+            spares->first = spare;
+            spares->n++;
+            kept = true;
+        }
+        ovs_mutex_unlock(&spares_mutex);
+    }
+    return kept;
 }
 
 void
@@ -61,9 +134,14 @@ void *
 adp_cow_alloc(struct adp_cow *cow, size_t size)
 {
     size_t units = DIV_ROUND_UP(size, 8);
-    struct header *h = xzalloc(sizeof *h + units * 8);
+    struct header *h = take_spare(units);
 
     ovs_assert(units < 1u << 24);
+    if (h) {
+        memset(h, 0, sizeof *h + units * 8);
+    } else {
+        h = xzalloc(sizeof *h + units * 8);
+    }
     h->stamp = cow->stamp;
     h->size = units;
     cow->n_bytes += sizeof *h + units * 8;
@@ -126,7 +204,7 @@ adp_cow_postpone(struct adp_cow *cow, void (*free_cb)(void *), void *p)
 void
 adp_cow_free(void *node)
 {
-    if (node) {
+    if (node && !keep_spare(header_of(node))) {
         free(header_of(node));
     }
 }

@@ -28,6 +28,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Of nodes of up to so many times 8 bytes that were freed, so many of each
+ * size are kept for those who allocate next, which all changes share. */
+#define ADP_COW_SPARE_UNITS 128
+#define ADP_COW_MAX_SPARES 64
+
 /* What to free later, in this order. */
 struct adp_garbage {
     struct adp_garbage_item *items;

@@ -3,28 +3,27 @@
 #include <config.h>
 #include "adp-recent.h"
 
+#include <string.h>
+
 #include "adp-cow.h"
 #include "flow.h"
 #include "openvswitch/match.h"
 #include "util.h"
 
-static void
-free_match(void *match_)
+/* A copy, in one piece, of what overlap() looks at. */
+static struct minimatch *
+copy_match(struct adp_cow *cow, const struct minimatch *match)
 {
-    struct minimatch *match = match_;
+    size_t size = (sizeof(struct miniflow)
+                   + MINIFLOW_VALUES_SIZE(miniflow_n_values(match->flow)));
+    struct minimatch *copy = adp_cow_alloc(cow, sizeof *copy + 2 * size);
 
-    minimatch_destroy(match);
-    free(match);
-}
-
-static void
-release(struct adp_recent_change *change, struct adp_cow *cow)
-{
-    if (cow) {
-        adp_cow_postpone(cow, free_match, change->match);
-    } else {
-        free_match(change->match);
+    for (size_t i = 0; i < ARRAY_SIZE(copy->flows); i++) {
+        copy->flows[i] = (struct miniflow *) ((uint8_t *) (copy + 1)
+                                              + i * size);
+        memcpy(copy->flows[i], match->flows[i], size);
     }
+    return copy;
 }
 
 static struct adp_recent_change *
@@ -41,14 +40,13 @@ adp_recent_add(struct adp_recent *recent, struct adp_cow *cow, int priority,
 
     if (recent->n >= ADP_RECENT_MAX) {
         recent->forgotten = change->generation;
-        release(change, cow);
+        adp_cow_discard(cow, change->match);
     }
     *change = (struct adp_recent_change) {
         .generation = generation,
         .priority = priority,
-        .match = xmalloc(sizeof *match),
+        .match = copy_match(cow, match),
     };
-    minimatch_clone(change->match, match);
     recent->n++;
 }
 
@@ -64,7 +62,7 @@ void
 adp_recent_clear(struct adp_recent *recent, struct adp_cow *cow)
 {
     for (size_t i = 0; i < MIN(recent->n, ADP_RECENT_MAX); i++) {
-        release(&recent->changes[i], cow);
+        adp_cow_release(cow, recent->changes[i].match);
     }
     recent->n = 0;
 }

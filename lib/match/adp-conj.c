@@ -176,6 +176,14 @@ adp_conj_space_alloc(struct adp_cow *cow, struct adp_conj_space **space,
     return number * ADP_CONJ_BLOCK_BITS + i;
 }
 
+uint32_t *
+adp_conj_space_refs(const struct adp_conj_space *space, uint32_t index)
+{
+    const struct adp_conj *conj = adp_conj_space_get(space, index);
+
+    return CONST_CAST(uint32_t *, &conj->n_refs);
+}
+
 struct adp_conj *
 adp_conj_space_own(struct adp_cow *cow, struct adp_conj_space **space,
                    uint32_t index)

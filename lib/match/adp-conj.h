@@ -60,7 +60,8 @@ adp_conj_block_of(uint32_t index)
 struct adp_conj {
     int priority;
     uint32_t id;                /* conj_id. */
-    uint32_t n_refs;            /* Clauses of rules.  0: index not in use. */
+    uint32_t n_refs;            /* Clauses of rules, in the last version: for
+                                 * who changes.  0: index not in use. */
     uint32_t n_multi;           /* Rules that stand for several clauses. */
 };
 
@@ -113,7 +114,10 @@ void adp_conj_space_destroy(struct adp_conj_space *, struct adp_cow *);
 /* Returns a free index, which is then to get references. */
 uint32_t adp_conj_space_alloc(struct adp_cow *, struct adp_conj_space **,
                               int priority, uint32_t id);
-/* To change the numbers of references, which must not be both 0. */
+/* The number of references, to be changed where it is, which spares a copy:
+ * readers don't look at it.  At 0 the index is to be released. */
+uint32_t *adp_conj_space_refs(const struct adp_conj_space *, uint32_t index);
+/* To change what readers look at. */
 struct adp_conj *adp_conj_space_own(struct adp_cow *,
                                     struct adp_conj_space **, uint32_t index);
 void adp_conj_space_release(struct adp_cow *, struct adp_conj_space **,

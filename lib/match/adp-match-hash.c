@@ -540,16 +540,19 @@ change_conj(const struct conj_change *cc, uint32_t id, uint8_t n_clauses,
     struct adp_conj_space **cs = &cc->hash->spaces[space].space;
     struct adp_hash_conj *hc = find_conj(cc->hash, cc->priority, id, space);
     uint64_t gone = old & ~new;
-    struct adp_conj *conj;
+    int n_multi = (count_1bits(new) > 1) - (count_1bits(old) > 1);
+    uint32_t *n_refs;
     uint32_t index;
 
     if (!hc) {
         hc = add_conj(cc->cow, cc->hash, cc->priority, id, space);
     }
     index = hc->index;
-    conj = adp_conj_space_own(cc->cow, cs, index);
-    conj->n_refs += count_1bits(new) - count_1bits(old);
-    conj->n_multi += (count_1bits(new) > 1) - (count_1bits(old) > 1);
+    if (n_multi) {
+        adp_conj_space_own(cc->cow, cs, index)->n_multi += n_multi;
+    }
+    n_refs = adp_conj_space_refs(*cs, index);
+    *n_refs += count_1bits(new) - count_1bits(old);
 
     if (gone) {
         /* Two rules may have the same match and priority. */
@@ -557,7 +560,7 @@ change_conj(const struct conj_change *cc, uint32_t id, uint8_t n_clauses,
         change_sets(cc, space, index, gone, false);
     }
     change_sets(cc, space, index, new & ~old, true);
-    if (!conj->n_refs) {
+    if (!*n_refs) {
         adp_conj_space_release(cc->cow, cs, index);
         adp_trie_remove(cc->cow, &cc->hash->conjs, hc);
         adp_cow_discard(cc->cow, hc);

@@ -90,8 +90,8 @@ void adp_desired_end(struct adp_desired *, struct adp_contributor *);
 /* Takes back what amendments have withdrawn: before then it counts as asked
  * for, and neither changes nor adp_desired_accept() may be asked for.  Costs a
  * copy of, and a look at, each thing that a contributor which has withdrawn
- * some asks for, with a search among these.  Returns false if one withdrew what it didn't ask
- * for. */
+ * some asks for, with a search among these.  Returns false if one withdrew
+ * what it didn't ask for. */
 bool adp_desired_settle(struct adp_desired *);
 /* It asks for nothing any more. */
 void adp_desired_remove(struct adp_desired *, struct adp_contributor *);

@@ -77,13 +77,13 @@ change_names_clause(struct adp_engine *e, struct engine_rule *rule,
 static unsigned int
 target_number(const struct adp_policy_rule *r)
 {
-    return r->rule->ingress && r->has_peer ? 2 : 1;
+    return r->ingress && r->has_peer ? 2 : 1;
 }
 
 static unsigned int
 peer_number(const struct adp_policy_rule *r)
 {
-    return r->rule->ingress ? 1 : 2;
+    return r->ingress ? 1 : 2;
 }
 
 void
@@ -97,7 +97,7 @@ adp_engine_rule_change_target(struct adp_engine *e, struct engine_rule *rule,
         return;
     }
 
-    if (!rule->up.rule->ingress) {
+    if (!rule->up.ingress) {
         for (size_t i = 0; i < pod->pod->ips.n; i++) {
             const struct adp_cidr host
                 = adp_cidr_host(&pod->pod->ips.ips[i]);
@@ -125,9 +125,9 @@ adp_engine_rule_change_peer(struct adp_engine *e, struct engine_rule *rule,
     if (!adp_gen_has_family(&e->g, adp_cidr_family(cidr))) {
         return;
     }
-    if (adp_policy_rule_services(&rule->up)->n) {
+    if (rule->up.for_services) {
         adp_rule_match_client(cidr, &match);
-    } else if (rule->up.rule->ingress) {
+    } else if (rule->up.ingress) {
         adp_rule_match_source(cidr, &match);
     } else {
         adp_rule_match_destination(cidr, &match);
@@ -478,7 +478,7 @@ assign_priorities(struct adp_engine *e, size_t list)
 static struct engine_set *
 users_of(struct engine_group *group, const struct engine_rule *rule)
 {
-    return &group->users[rule->up.rule->ingress];
+    return &group->users[rule->up.ingress];
 }
 
 static struct engine_group **

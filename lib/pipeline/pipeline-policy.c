@@ -132,6 +132,10 @@ adp_policy_rule_init(struct adp_policy_rule *r,
         .has_peer = rule->peer.present || !rule->n_services,
         .has_no_flows = (!rule->ingress
                          && adp_network_policy_rule_is_igmp(rule)),
+        .ingress = rule->ingress,
+        .has_services = rule->n_services > 0,
+        .for_services = adp_network_policy_applied_to_services(policy,
+                                                               rule)->n > 0,
     };
 }
 
@@ -380,9 +384,9 @@ add_peer_clause(const struct adp_cidr *cidr, void *clause_)
 {
     const struct clause *clause = clause_;
     enum adp_family family = adp_cidr_family(cidr);
-    bool client = adp_policy_rule_services(clause->r)->n > 0;
+    bool client = clause->r->for_services;
     const char *field = (client ? client_fields[family]
-                         : ip_fields[family][!clause->r->rule->ingress]);
+                         : ip_fields[family][!clause->r->ingress]);
     const char *ip = (client ? client_match(family) : ip_match(family));
 
     if (!adp_gen_has_family(clause->ps->g, family)) {
@@ -571,7 +575,7 @@ add_service_clauses(struct clause *clause, enum adp_family family)
 unsigned int
 adp_policy_rule_n_clauses(const struct adp_policy_rule *r)
 {
-    return 1 + r->has_peer + (r->rule->n_services > 0 && !r->nobody);
+    return 1 + r->has_peer + (r->has_services && !r->nobody);
 }
 
 void
@@ -584,7 +588,7 @@ adp_policies_add_clauses(struct adp_policies *ps,
         return;
     }
 
-    if (r->rule->ingress && r->has_peer) {
+    if (r->ingress && r->has_peer) {
         add_peer_clauses(&clause);
         clause.number++;
     }
@@ -594,7 +598,7 @@ adp_policies_add_clauses(struct adp_policies *ps,
                      add_names_clause, ps);
     }
     clause.number++;
-    if (!r->rule->ingress && r->has_peer) {
+    if (!r->ingress && r->has_peer) {
         add_peer_clauses(&clause);
         clause.number++;
     }

@@ -62,6 +62,11 @@ struct adp_policy_rule {
     uint32_t conj_id;
     uint32_t vlan;              /* Of an L7 rule; 0 of all others. */
     bool has_no_flows;          /* For messages that the datapath reads. */
+
+    /* Of the records, which needn't be fetched for each clause then. */
+    bool ingress;
+    bool has_services;          /* Does it name ports or protocols? */
+    bool for_services;          /* Is it applied to Services? */
 };
 
 /* The names of the Services that it applies to; none if it applies to Pods. */

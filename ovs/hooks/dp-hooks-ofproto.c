@@ -159,9 +159,14 @@ dp_hook_bridge_configured(struct ofproto *ofproto,
 struct commit_step {
     bool is_group;
     size_t index;               /* In the caller's numbering. */
-    struct ofproto_flow_mod ofm;
-    struct ofproto_group_mod ogm;
+    union {
+        struct ofproto_flow_mod ofm;
+        struct ofproto_group_mod ogm;
+    };
 };
+
+/* So many are on the stack. */
+#define FEW_STEPS 36
 
 static bool
 group_mod_deletes(const struct ofputil_group_mod *gm)
@@ -353,7 +358,10 @@ ofproto_commit_mods(struct ofproto *ofproto,
                     bool replace, size_t *culprit)
     OVS_EXCLUDED(ofproto_mutex)
 {
-    struct commit_step *steps = xmalloc((3 + n_fms + n_gms) * sizeof *steps);
+    struct commit_step few[FEW_STEPS];
+    size_t max = 3 + n_fms + n_gms;
+    struct commit_step *steps = (max <= FEW_STEPS ? few
+                                 : xmalloc(max * sizeof *steps));
     enum ofperr error = 0;
     size_t n = 0;
 
@@ -361,8 +369,7 @@ ofproto_commit_mods(struct ofproto *ofproto,
         *culprit = n_fms + n_gms;
         error = commit_step_init_no_flows(ofproto, &steps[0], *culprit);
         if (error) {
-            free(steps);
-            return error;
+            goto out;
         }
         commit_step_init_no_groups(&steps[1], *culprit);
         n = 2;
@@ -426,7 +433,10 @@ ofproto_commit_mods(struct ofproto *ofproto,
             ofputil_uninit_group_mod(&steps[i].ogm.gm);
         }
     }
-    free(steps);
+out:
+    if (steps != few) {
+        free(steps);
+    }
     return error;
 }
 

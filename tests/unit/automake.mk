@@ -84,6 +84,7 @@ UNIT_TESTS = \
 	tests/unit/test-learn \
 	tests/unit/test-learn-again \
 	tests/unit/test-learned-first \
+	tests/unit/test-cow \
 	tests/unit/test-match-random \
 	tests/unit/test-match \
 	tests/unit/test-metadata \
@@ -501,6 +502,9 @@ tests_unit_test_journal_SOURCES = \
 	antrea-dp/bridge/adp-journal.c \
 	antrea-dp/bridge/adp-rule-set.c
 tests_unit_test_journal_LDADD = $(UNIT_LIBS)
+
+tests_unit_test_cow_SOURCES = tests/unit/test-cow.c
+tests_unit_test_cow_LDADD = $(UNIT_LIBS)
 
 tests_unit_test_rule_set_SOURCES = \
 	tests/unit/test-rule-set.c \
