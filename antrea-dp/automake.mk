@@ -35,6 +35,8 @@ antrea_dp_ovs_vswitchd_SOURCES = \
 	antrea-dp/bridge/adp-succession.h \
 	antrea-dp/bridge/adp-turn.c \
 	antrea-dp/bridge/adp-turn.h \
+	antrea-dp/bridge/adp-waste.c \
+	antrea-dp/bridge/adp-waste.h \
 	antrea-dp/control/adp-appctl.c \
 	antrea-dp/control/adp-appctl.h \
 	antrea-dp/control/adp-control-appctl.c \

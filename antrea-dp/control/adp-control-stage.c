@@ -17,12 +17,27 @@ adp_control_stage_init(struct adp_control_stage *stage,
 }
 
 void
+adp_control_stage_pool_freed(struct adp_control_stage_pool *pool)
+{
+    pool->cost -= pool->discarded;
+    pool->discarded = 0;
+}
+
+void
 adp_control_stage_clear(struct adp_control_stage *stage)
 {
-    json_destroy(stage->apply);
-    json_destroy(stage->delete);
-    stage->pool->cost -= stage->cost;
-    adp_control_stage_init(stage, stage->pool);
+    struct adp_control_stage_pool *pool = stage->pool;
+
+    if (pool->discard) {
+        pool->discard(stage->apply);
+        pool->discard(stage->delete);
+        pool->discarded += stage->cost;
+    } else {
+        json_destroy(stage->apply);
+        json_destroy(stage->delete);
+        pool->cost -= stage->cost;
+    }
+    adp_control_stage_init(stage, pool);
 }
 
 static size_t
@@ -76,8 +91,8 @@ adp_control_stage_take(struct adp_control_stage *stage,
 {
     *apply = stage->apply;
     *delete = stage->delete;
-    stage->apply = stage->delete = NULL;
-    adp_control_stage_clear(stage);
+    stage->pool->cost -= stage->cost;
+    adp_control_stage_init(stage, stage->pool);
     append(apply, given_apply);
     append(delete, given_delete);
 }

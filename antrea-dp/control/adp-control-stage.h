@@ -30,7 +30,15 @@ struct json;
 struct adp_control_stage_pool {
     uint64_t max_cost;          /* Bytes of heap, estimated... */
     uint64_t cost;              /* ...and how many are taken. */
+
+    /* Takes what nobody asked for, to free it some time: until
+     * adp_control_stage_pool_freed() it counts.  NULL: it is freed at once. */
+    void (*discard)(struct json *);
+    uint64_t discarded;         /* Of 'cost'. */
 };
+
+/* All that was discarded has been freed. */
+void adp_control_stage_pool_freed(struct adp_control_stage_pool *);
 
 struct adp_control_stage {
     struct adp_control_stage_pool *pool;

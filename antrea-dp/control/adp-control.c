@@ -13,6 +13,7 @@
 #include "adp-control-server.h"
 #include "adp-control-stage.h"
 #include "adp-control-transaction.h"
+#include "adp-waste.h"
 #include "dirs.h"
 #include "jsonrpc.h"
 #include "openvswitch/json.h"
@@ -144,6 +145,7 @@ control_open(void)
                  ovs_strerror(error));
     } else {
         stages.max_cost = limits.max_staged_cost;
+        stages.discard = adp_waste_put;
         server = adp_control_server_create(listener, &limits, &ops, NULL);
     }
     free(name);
@@ -172,6 +174,10 @@ adp_control_run(void)
 {
     if (server) {
         adp_control_server_run(server, time_msec());
+        adp_waste_run();
+        if (adp_waste_is_empty()) {
+            adp_control_stage_pool_freed(&stages);
+        }
     }
 }
 
@@ -181,6 +187,7 @@ adp_control_wait(void)
     if (server) {
         adp_control_server_wait(server);
         adp_control_methods_wait();
+        adp_waste_wait();
     }
 }
 

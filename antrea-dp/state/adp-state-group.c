@@ -12,6 +12,7 @@
 #include "adp-state-call.h"
 #include "adp-state-private.h"
 #include "adp-state-store.h"
+#include "adp-waste.h"
 #include "coverage.h"
 #include "model-index.h"
 #include "model-patch.h"
@@ -72,7 +73,10 @@ part_destroy_lists(struct state_part *part)
 static void
 part_destroy(struct state_part *part)
 {
-    part_destroy_lists(part);
+    adp_waste_put(part->apply);
+    adp_waste_put(part->delete);
+    adp_waste_put(part->patch);
+    adp_waste_put(part->patched);
     adp_error_destroy(part->error);
     adp_state_call_unref(part->call);
     free(part);

@@ -85,6 +85,7 @@ UNIT_TESTS = \
 	tests/unit/test-learn-again \
 	tests/unit/test-learned-first \
 	tests/unit/test-cow \
+	tests/unit/test-waste \
 	tests/unit/test-match-random \
 	tests/unit/test-match \
 	tests/unit/test-metadata \
@@ -285,6 +286,8 @@ tests_unit_test_control_hold_LDADD = antrea-dp/libcontrol.la $(UNIT_LIBS)
 
 tests_unit_test_control_requests_SOURCES = \
 	tests/unit/test-control-requests.c \
+	antrea-dp/bridge/adp-turn.c \
+	antrea-dp/bridge/adp-waste.c \
 	antrea-dp/control/adp-control.c
 tests_unit_test_control_requests_LDADD = antrea-dp/libcontrol.la $(UNIT_LIBS)
 
@@ -502,6 +505,12 @@ tests_unit_test_journal_SOURCES = \
 	antrea-dp/bridge/adp-journal.c \
 	antrea-dp/bridge/adp-rule-set.c
 tests_unit_test_journal_LDADD = $(UNIT_LIBS)
+
+tests_unit_test_waste_SOURCES = \
+	tests/unit/test-waste.c \
+	antrea-dp/bridge/adp-turn.c \
+	antrea-dp/bridge/adp-waste.c
+tests_unit_test_waste_LDADD = $(UNIT_LIBS)
 
 tests_unit_test_cow_SOURCES = tests/unit/test-cow.c
 tests_unit_test_cow_LDADD = $(UNIT_LIBS)
@@ -752,6 +761,7 @@ STATE_WORLD = \
 	tests/unit/state-world.h \
 	antrea-dp/bridge/adp-heap.c \
 	antrea-dp/bridge/adp-turn.c \
+	antrea-dp/bridge/adp-waste.c \
 	antrea-dp/state/adp-commit.c \
 	antrea-dp/state/adp-job.c \
 	antrea-dp/state/adp-state-call.c \

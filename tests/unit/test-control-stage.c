@@ -87,6 +87,49 @@ START_TEST(stages_are_bounded_together)
 }
 END_TEST
 
+static struct json *discarded[2];
+static size_t n_discarded;
+
+static void
+discard(struct json *json)
+{
+    if (json) {
+        discarded[n_discarded++] = json;
+    }
+}
+
+/* What nobody takes is somebody else's to free, and counts until then. */
+START_TEST(stage_discards)
+{
+    struct adp_control_stage_pool pool = {
+        .max_cost = 100, .discard = discard,
+    };
+    struct adp_control_stage stage;
+
+    adp_control_stage_init(&stage, &pool);
+    ck_assert(add(&stage, "[1]", "[2]", 60));
+    adp_control_stage_clear(&stage);
+    ck_assert_uint_eq(adp_control_stage_n(&stage), 0);
+    ck_assert_uint_eq(n_discarded, 2);
+    expect_json(discarded[0], "[1]");
+    expect_json(discarded[1], "[2]");
+    ck_assert(!add(&stage, "[3]", NULL, 60));
+    ck_assert(add(&stage, "[3]", NULL, 40));
+
+    adp_control_stage_pool_freed(&pool);
+    ck_assert_uint_eq(pool.cost, 40);
+    ck_assert(add(&stage, "[4]", NULL, 60));
+
+    /* What is taken isn't discarded. */
+    struct json *apply, *delete;
+    adp_control_stage_take(&stage, NULL, NULL, &apply, &delete);
+    expect_json(apply, "[3,4]");
+    ck_assert_ptr_null(delete);
+    ck_assert_uint_eq(n_discarded, 2);
+    ck_assert_uint_eq(pool.cost, 0);
+}
+END_TEST
+
 int
 main(int argc OVS_UNUSED, char *argv[])
 {
@@ -95,6 +138,7 @@ main(int argc OVS_UNUSED, char *argv[])
     Suite *s = suite_create("control-stage");
     TCase *tc = tcase_create("control-stage");
     tcase_add_test(tc, stage_keeps_the_order);
+    tcase_add_test(tc, stage_discards);
     tcase_add_test(tc, stages_are_bounded_together);
     suite_add_tcase(s, tc);
 
