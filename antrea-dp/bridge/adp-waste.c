@@ -11,7 +11,7 @@
 #include "openvswitch/shash.h"
 #include "util.h"
 
-/* The largest object that is taken apart: what is left of one is looked through
+/* The largest object that is taken apart, as what is left of one is searched
  * for each of its members.  Records have less. */
 #define MAX_MEMBERS 64
 
