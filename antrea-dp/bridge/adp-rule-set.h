@@ -42,7 +42,7 @@ adp_rule_set_at(const struct adp_rule_set *set, size_t place)
 
 struct adp_rule *adp_rule_set_find(const struct adp_rule_set *,
                                    const void *owner);
-/* There must not be one with this owner. */
+/* There must not be one with this owner, which nobody looks for. */
 void adp_rule_set_add(struct adp_rule_set *, struct adp_rule *);
 /* It must be there. */
 void adp_rule_set_remove(struct adp_rule_set *, const struct adp_rule *);

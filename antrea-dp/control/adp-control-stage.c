@@ -17,21 +17,13 @@ adp_control_stage_init(struct adp_control_stage *stage,
 }
 
 void
-adp_control_stage_pool_freed(struct adp_control_stage_pool *pool)
-{
-    pool->cost -= pool->discarded;
-    pool->discarded = 0;
-}
-
-void
 adp_control_stage_clear(struct adp_control_stage *stage)
 {
     struct adp_control_stage_pool *pool = stage->pool;
 
-    if (pool->discard) {
-        pool->discard(stage->apply);
-        pool->discard(stage->delete);
-        pool->discarded += stage->cost;
+    if (pool->discard && stage->cost) {
+        pool->discard(stage->delete, 0, NULL);
+        pool->discard(stage->apply, stage->cost, &pool->cost);
     } else {
         json_destroy(stage->apply);
         json_destroy(stage->delete);

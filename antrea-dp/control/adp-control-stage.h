@@ -31,14 +31,11 @@ struct adp_control_stage_pool {
     uint64_t max_cost;          /* Bytes of heap, estimated... */
     uint64_t cost;              /* ...and how many are taken. */
 
-    /* Takes what nobody asked for, to free it some time: until
-     * adp_control_stage_pool_freed() it counts.  NULL: it is freed at once. */
-    void (*discard)(struct json *);
-    uint64_t discarded;         /* Of 'cost'. */
+    /* Takes what nobody asked for, or NULL, to free it some time and then to
+     * take 'cost' from '*account', which is the one above.  NULL: it is freed
+     * at once. */
+    void (*discard)(struct json *, uint64_t cost, uint64_t *account);
 };
-
-/* All that was discarded has been freed. */
-void adp_control_stage_pool_freed(struct adp_control_stage_pool *);
 
 struct adp_control_stage {
     struct adp_control_stage_pool *pool;

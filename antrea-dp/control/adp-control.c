@@ -13,6 +13,7 @@
 #include "adp-control-server.h"
 #include "adp-control-stage.h"
 #include "adp-control-transaction.h"
+#include "adp-turn.h"
 #include "adp-waste.h"
 #include "dirs.h"
 #include "jsonrpc.h"
@@ -173,11 +174,10 @@ void
 adp_control_run(void)
 {
     if (server) {
+        long long int began = adp_turn_now();
+
         adp_control_server_run(server, time_msec());
-        adp_waste_run();
-        if (adp_waste_is_empty()) {
-            adp_control_stage_pool_freed(&stages);
-        }
+        adp_waste_run((adp_turn_now() - began) / 2);
     }
 }
 

@@ -71,12 +71,20 @@ part_destroy_lists(struct state_part *part)
 }
 
 static void
+discard(struct json *list)
+{
+    if (list) {
+        adp_waste_put(list, 0, NULL);
+    }
+}
+
+static void
 part_destroy(struct state_part *part)
 {
-    adp_waste_put(part->apply);
-    adp_waste_put(part->delete);
-    adp_waste_put(part->patch);
-    adp_waste_put(part->patched);
+    discard(part->apply);
+    discard(part->delete);
+    discard(part->patch);
+    discard(part->patched);
     adp_error_destroy(part->error);
     adp_state_call_unref(part->call);
     free(part);

@@ -123,7 +123,7 @@ struct group_image {
 struct contributor_image {
     struct adp_contributor *contributor;
     struct desired_claim *claims;
-    uint32_t n_claims;
+    uint32_t n_claims, allocated_claims;
     bool in_place;              /* They are the contributor's first ones; no
                                  * 'claims'. */
 };

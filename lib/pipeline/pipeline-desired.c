@@ -193,6 +193,7 @@ adp_desired_keep_claims(struct adp_desired *desired,
         if (image->n_claims) {
             image->claims = xmemdup(contributor->claims,
                                     image->n_claims * sizeof *image->claims);
+            image->allocated_claims = image->n_claims;
         }
     }
 }
@@ -307,6 +308,7 @@ adp_desired_begin(struct adp_desired *desired,
     if (image->in_place) {
         image->in_place = false;
         image->claims = contributor->claims;
+        image->allocated_claims = contributor->allocated_claims;
         contributor->claims = NULL;
         contributor->allocated_claims = 0;
     }
@@ -857,7 +859,7 @@ adp_desired_revert(struct adp_desired *desired)
         c->n_claims = image->n_claims;
         if (!image->in_place) {
             c->claims = image->claims;
-            c->allocated_claims = image->n_claims;
+            c->allocated_claims = image->allocated_claims;
             image->claims = now;
         }
         adp_pause();

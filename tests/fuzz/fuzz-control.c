@@ -30,6 +30,7 @@
 #include "adp-control-stage.h"
 #include "adp-control-stats.h"
 #include "adp-control-transaction.h"
+#include "adp-waste.h"
 #include "adp-fqdns.h"
 #include "adp-multicast.h"
 #include "adp-shadow.h"
@@ -367,6 +368,7 @@ turns(int n)
     while (n-- > 0) {
         adp_state_run(state);
         adp_control_server_run(server, now);
+        adp_waste_run(0);
     }
 }
 
@@ -730,6 +732,9 @@ settle(void)
     now += 60 * 1000;
     turns(4);
     fuzz_require(!adp_control_server_n_clients(server));
+    while (!adp_waste_is_empty()) {
+        adp_waste_run(0);
+    }
     fuzz_require(!stages.cost);
 }
 
@@ -756,6 +761,7 @@ LLVMFuzzerInitialize(int *argc OVS_UNUSED, char ***argv OVS_UNUSED)
     fuzz_require(!pstream_open(name, &listener, 0));
     free(name);
     stages.max_cost = limits.max_staged_cost;
+    stages.discard = adp_waste_put;
     server = adp_control_server_create(listener, &limits, &ops, NULL);
     for (size_t i = 0; i < N_CLIENTS; i++) {
         clients[i].fd = -1;

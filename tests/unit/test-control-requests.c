@@ -14,6 +14,7 @@
 #include "adp-control-appctl.h"
 #include "adp-control-methods.h"
 #include "adp-control-server.h"
+#include "adp-control-stage.h"
 #include "adp-control-transaction.h"
 #include "adp-control.h"
 #include "jsonrpc.h"
@@ -26,6 +27,7 @@
 /* In place of the server and the methods. */
 
 static const struct adp_control_server_ops *ops;
+static struct adp_control_stage_pool *stages;
 static struct pstream *listener;
 
 struct adp_control_server *
@@ -73,8 +75,9 @@ static struct adp_control_session {
 } session;
 
 struct adp_control_session *
-adp_control_session_create(struct adp_control_stage_pool *pool OVS_UNUSED)
+adp_control_session_create(struct adp_control_stage_pool *pool)
 {
+    stages = pool;
     session.staged_cost = 0;
     return &session;
 }
@@ -221,6 +224,30 @@ START_TEST(refused)
 }
 END_TEST
 
+/* What was staged in vain is freed by and by, and counts until then. */
+START_TEST(discarded)
+{
+    struct adp_control_request request = {
+        .msg = transact_msg(), .cost = 100,
+    };
+    struct adp_control_stage stage;
+    struct json *error;
+
+    step = WAITS;
+    ck_assert_ptr_null(ops->request(&conn, &request, &error, NULL));
+    ck_assert_uint_gt(stages->max_cost, 70);
+    adp_control_stage_init(&stage, stages);
+    ck_assert(adp_control_stage_add(&stage, kept, kept, 70));
+    adp_control_stage_clear(&stage);
+    ck_assert_uint_eq(stages->cost, 70);
+    for (int i = 0; i < 10 && stages->cost; i++) {
+        adp_control_run();
+    }
+    ck_assert_uint_eq(stages->cost, 0);
+    jsonrpc_msg_destroy(request.msg);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -231,6 +258,7 @@ main(void)
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_test(tc, lists_of_a_transaction);
     tcase_add_test(tc, refused);
+    tcase_add_test(tc, discarded);
     suite_add_tcase(suite, tc);
     return test_run(suite);
 }

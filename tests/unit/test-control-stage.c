@@ -89,13 +89,15 @@ END_TEST
 
 static struct json *discarded[2];
 static size_t n_discarded;
+static uint64_t discarded_cost, *discarded_from;
 
 static void
-discard(struct json *json)
+discard(struct json *json, uint64_t cost, uint64_t *account)
 {
-    if (json) {
-        discarded[n_discarded++] = json;
-    }
+    ck_assert_uint_lt(n_discarded, ARRAY_SIZE(discarded));
+    discarded[n_discarded++] = json;
+    discarded_cost += cost;
+    discarded_from = account;
 }
 
 /* What nobody takes is somebody else's to free, and counts until then. */
@@ -107,17 +109,21 @@ START_TEST(stage_discards)
     struct adp_control_stage stage;
 
     adp_control_stage_init(&stage, &pool);
+    adp_control_stage_clear(&stage);
+    ck_assert_uint_eq(n_discarded, 0);
     ck_assert(add(&stage, "[1]", "[2]", 60));
     adp_control_stage_clear(&stage);
     ck_assert_uint_eq(adp_control_stage_n(&stage), 0);
     ck_assert_uint_eq(n_discarded, 2);
-    expect_json(discarded[0], "[1]");
-    expect_json(discarded[1], "[2]");
+    expect_json(discarded[0], "[2]");
+    expect_json(discarded[1], "[1]");
+    ck_assert_uint_eq(discarded_cost, 60);
+    ck_assert_ptr_eq(discarded_from, &pool.cost);
+    ck_assert_uint_eq(pool.cost, 60);
     ck_assert(!add(&stage, "[3]", NULL, 60));
     ck_assert(add(&stage, "[3]", NULL, 40));
 
-    adp_control_stage_pool_freed(&pool);
-    ck_assert_uint_eq(pool.cost, 40);
+    *discarded_from -= discarded_cost;
     ck_assert(add(&stage, "[4]", NULL, 60));
 
     /* What is taken isn't discarded. */

@@ -122,6 +122,26 @@ START_TEST(test_room_for_claims)
         check_room(&a);
     }
     ck_assert(shash_is_empty(&flows));
+
+    /* Also when nothing comes of it. */
+    for (int i = 0; i < 3; i++) {
+        adp_desired_amend(desired, &a);
+        for (int host = 1; host <= 200; host++) {
+            add_clause(&a, host, 5);
+        }
+        adp_desired_end(desired, &a);
+        if (i == 1) {
+            adp_desired_remove(desired, &a);
+        } else if (i == 2) {
+            adp_desired_begin(desired, &a);
+            add_clause(&a, 1, 5);
+            adp_desired_end(desired, &a);
+        }
+        adp_desired_revert(desired);
+        check_room(&a);
+        commit(ADP_CHANGES_ONLY);
+        ck_assert(shash_is_empty(&flows));
+    }
 }
 END_TEST
 
