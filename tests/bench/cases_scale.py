@@ -363,17 +363,19 @@ class Ways(ToRemote):
 
 
 class Churned(Case):
-    """Packets of new connections after many other connections came and went,
-    each with verdicts of its own: the rate in percent of that before."""
+    """Packets of new connections a minute after many other connections came
+    and went, each with verdicts of its own: the rate in percent of that
+    before.  'at_once' is that of others before the minute."""
 
     unit = '% of rate'
     clients, nodes = 24, 3200
-    at_once = 800               # Nodes that are talked to at a time.
+    at_a_time = 800             # Of these.
+    patience = 75               # What no packet uses leaves within a minute.
 
     def run(self, switch):
         if switch.side.name != OURS:
             return []
-        n = node.make(pods=self.clients + 4, clients=self.clients,
+        n = node.make(pods=self.clients + 6, clients=self.clients, webs=6,
                       nodes=self.nodes)
         self.node, self.switch = n, switch
         pods = n.cluster.clients + n.cluster.webs
@@ -383,18 +385,24 @@ class Churned(Case):
         webs = traffic.web_targets(n)
         before = self.rate(webs[:2])
         remote = traffic.remote_targets(n, self.nodes)
-        for first in range(0, self.nodes, self.at_once):
+        for first in range(0, self.nodes, self.at_a_time):
             storm = traffic.Connections(
-                switch, n.cluster.clients, remote[first:first + self.at_once],
-                'tcp', self.at_once * self.clients, self.at_once)
+                switch, n.cluster.clients,
+                remote[first:first + self.at_a_time], 'tcp',
+                self.at_a_time * self.clients, self.at_a_time)
             storm.establish(SLOWLY)
             storm.send(rate=2000)
             switch.generator.stop()
         switch.control('dpctl/flush-conntrack')
-        after = self.rate(webs[2:])
-        return [Sample(100 * a.rate('rx') / statistics.median(
-            b.rate('rx') for b in before), a.cycles_per_packet,
-            **a.summary()) for a in after]
+        at_once = self.rate(webs[2:4])
+        time.sleep(self.patience)
+        after = self.rate(webs[4:])
+
+        def percent(window):
+            return 100 * window.rate('rx') / statistics.median(
+                b.rate('rx') for b in before)
+        return [Sample(percent(a), a.cycles_per_packet, at_once=percent(o),
+                       **a.summary()) for a, o in zip(after, at_once)]
 
     def rate(self, targets):
         connections = traffic.Connections(
