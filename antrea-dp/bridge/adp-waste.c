@@ -36,8 +36,11 @@ static size_t n_parts, allocated_parts;
 void
 adp_waste_put(struct json *json, uint64_t cost, uint64_t *account)
 {
-    struct waste *w = xmalloc(sizeof *w);
+    if (!json && !account) {
+        return;
+    }
 
+    struct waste *w = xmalloc(sizeof *w);
     *w = (struct waste) { .json = json, .cost = cost, .account = account };
     ovs_list_push_back(&wastes, &w->node);
 }
@@ -120,12 +123,12 @@ free_piece(void)
 void
 adp_waste_run(long long int least_us)
 {
-    long long int until = adp_turn_now() + least_us;
-    struct adp_turn_slice slice;
-
     if (adp_waste_is_empty()) {
         return;
     }
+
+    long long int until = adp_turn_now() + least_us;
+    struct adp_turn_slice slice;
     adp_turn_slice_init(&slice);
     while (!adp_waste_is_empty()
            && (adp_turn_slice_goes_on(&slice) || adp_turn_now() < until)) {

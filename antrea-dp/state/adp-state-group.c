@@ -71,20 +71,12 @@ part_destroy_lists(struct state_part *part)
 }
 
 static void
-discard(struct json *list)
-{
-    if (list) {
-        adp_waste_put(list, 0, NULL);
-    }
-}
-
-static void
 part_destroy(struct state_part *part)
 {
-    discard(part->apply);
-    discard(part->delete);
-    discard(part->patch);
-    discard(part->patched);
+    adp_waste_put(part->apply, 0, NULL);
+    adp_waste_put(part->delete, 0, NULL);
+    adp_waste_put(part->patch, 0, NULL);
+    adp_waste_put(part->patched, 0, NULL);
     adp_error_destroy(part->error);
     adp_state_call_unref(part->call);
     free(part);

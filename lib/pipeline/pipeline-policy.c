@@ -341,7 +341,7 @@ add_target_clause(const struct adp_pod *pod, void *clause_)
 {
     const struct clause *clause = clause_;
 
-    if (clause->r->rule->ingress) {
+    if (clause->r->ingress) {
         ofp_port_t port;
 
         if (adp_gen_port(clause->ps->g, pod->port, &port)) {
