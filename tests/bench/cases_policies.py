@@ -9,6 +9,7 @@ import time
 
 import cluster
 import priority
+import standstill
 import unixctl
 from case import Case, Sample
 from results import OURS, Limit
@@ -57,23 +58,27 @@ class State(unixctl.Control):
 
 class Turns(threading.Thread):
     """Asks ovs-vswitchd's main thread for its version all the time: the
-    longest that it takes to answer is its longest turn.  'here' is without
-    what the thread, one that works in its place, and this one waited for
-    their core while something else ran there."""
+    longest that it takes to answer is its longest turn.  What counts as 'here'
+    is without what the thread, one that works in its place, and this one waited
+    for their core while something else ran there, and while it stood still."""
 
     def __init__(self, switch):
         super().__init__(daemon=True)
         self.control = unixctl.Control(switch.dir + '/vswitchd.ctl')
-        self.longest, self.here, self.ends = 0, 0, False
+        self.longest, self.ends = 0, False
+        self.turns = []                 # Begun, ended, seconds of it here.
         self.switch, self.waiters = switch, []
 
     def __enter__(self):
+        self.witness = standstill.Witness(self.switch.machine,
+                                          self.switch.machine.main_core)
         self.start()
         return self
 
     def __exit__(self, *args):
         self.ends = True
         self.join()
+        self.silences = self.witness.silences()
         self.control.close()
         for waiter in self.waiters:
             waiter.close()
@@ -92,13 +97,17 @@ class Turns(threading.Thread):
             took = time.monotonic() - asked
             before, waited = waited, self.waited()
             self.longest = max(self.longest, took)
-            self.here = max(self.here, took - (waited - before))
+            self.turns.append((asked, asked + took, took - (waited - before)))
             time.sleep(0.0005)
 
     def details(self):
-        """Of a Sample."""
-        return {'turn_ms': self.longest * 1000,
-                'turn_here_ms': self.here * 1000}
+        """Of a Sample, after exit from the context."""
+        here = 0
+        for begun, ended, seconds in self.turns:
+            if seconds > here:
+                here = max(here, seconds - standstill.overlap(
+                    begun, ended, self.silences))
+        return {'turn_ms': self.longest * 1000, 'turn_here_ms': here * 1000}
 
     def waited(self):
         """Seconds."""

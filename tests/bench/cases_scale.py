@@ -205,7 +205,7 @@ class StateLoad(StateCase):
         seconds, turns = state.load()
         load.finish()
         return [Sample(turns.longest * 1000, None, seconds=seconds,
-                       turn_here_ms=turns.here * 1000,
+                       **turns.details(),
                        grown_mb=(resident_bytes(switch) - before) / 1e6,
                        parts=self.parts(switch),
                        flows=switch.ofctl('dump-flows').count('\n'),

@@ -13,6 +13,7 @@ import node
 import openflow
 import pipeline
 import services
+import standstill
 import traffic
 from case import Case, Sample
 from cases_memory import reported, resident_bytes
@@ -57,9 +58,12 @@ class Background:
         self.window = meter.Window(self.switch,
                                    traffic.all_ports(self.pods))
         time.sleep(0.2)
+        machine = self.switch.machine
+        self.witness = standstill.Witness(machine, machine.pmd_core)
         counters = self.switch.generator[self.client.port]
         self.missed, self.sent = -counters.missed, -counters.rx
         self.missed_away = -counters.missed_away
+        self.n_gaps = counters.n_gaps
         self.switch.generator.record(self.web.port, True)
         self.window.begin()
 
@@ -74,6 +78,9 @@ class Background:
         self.missed += counters.missed
         self.missed_away += counters.missed_away
         self.sent += counters.rx
+        self.missed_standstill = standstill.explained(
+            self.switch.generator.gaps(self.client.port, self.n_gaps),
+            self.witness.silences(), counters.rate)
         self.switch.generator.stop()
         time.sleep(0.1)                 # For those on their way.
         self.unanswered += self.sent_minus_arrived()
@@ -82,8 +89,11 @@ class Background:
 
     def losses(self):
         """As details of a Sample: all, and without those that came while the
-        core was away."""
-        return {'lost': self.lost, 'lost_here': self.lost - self.missed_away}
+        core was away or stood still."""
+        return {'lost': self.lost,
+                'lost_here': (self.lost - self.missed_away
+                              - self.missed_standstill),
+                'missed_standstill': self.missed_standstill}
 
     def resume(self):
         """After finish()."""

@@ -13,6 +13,7 @@ N_TEMPLATES = 1024
 TEMPLATE_LEN = 252
 LINE = 64
 N_HISTORY = 4000
+N_GAPS = 1024
 HISTORY_MS = 10
 SINK, GENERATE, ECHO = range(3)
 RANDOM_SPORT, RANDOM_DPORT, RANDOM_SADDR = 1, 2, 4
@@ -21,6 +22,11 @@ RANDOM_SPORT, RANDOM_DPORT, RANDOM_SADDR = 1, 2, 4
 class Template(ctypes.Structure):
     _fields_ = [('len', ctypes.c_uint16), ('l4_ofs', ctypes.c_uint16),
                 ('bytes', ctypes.c_uint8 * TEMPLATE_LEN)]
+
+
+class Gap(ctypes.Structure):
+    _fields_ = [(name, ctypes.c_uint64)
+                for name in ('from_ns', 'to_ns', 'n_missed', 'period')]
 
 
 class Slot(ctypes.Structure):
@@ -34,9 +40,9 @@ class Slot(ctypes.Structure):
         + [(name, ctypes.c_uint64) for name in (
             'rx', 'tx', 'tx_bytes', 'missed', 'missed_away', 'echo_dropped',
             'no_mbuf', 'done', 'last_tx_ns', 'probe_alu_cycles',
-            'probe_memory_cycles', 'longest_gap_ns', 'n_history')]
+            'probe_memory_cycles', 'longest_gap_ns', 'n_gaps', 'n_history')]
         + [('history', ctypes.c_uint64 * N_HISTORY),
-           ('pad', ctypes.c_uint8 * 16),
+           ('gaps', Gap * N_GAPS), ('pad', ctypes.c_uint8 * 8),
            ('templates', Template * N_TEMPLATES)])
 
     def set_templates(self, packets):
@@ -125,6 +131,14 @@ class Generator:
         for slot in slots:
             self.slots[slot].longest_gap_ns = 0
         return longest
+
+    def gaps(self, slot, first):
+        """(begun, ended, packets missed, period), by time.monotonic(), of
+        those from number 'first' on that are still known."""
+        s = self.slots[slot]
+        return [(gap.from_ns / 1e9, gap.to_ns / 1e9, gap.n_missed, gap.period)
+                for gap in (s.gaps[i % N_GAPS] for i in
+                            range(max(first, s.n_gaps - N_GAPS), s.n_gaps))]
 
     def record(self, slot, on):
         s = self.slots[slot]

@@ -140,7 +140,7 @@ class Limit:
 
 class NothingLost(Limit):
     """The same, and no sample lost a packet but those that came while the
-    core was away; details that have bounds stay within them."""
+    core was away or stood still; details that have bounds stay within them."""
 
     def __init__(self, limit, text, **bounds):
         super().__init__(limit, text)

@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <time.h>
 
 #include "away.h"
@@ -22,9 +23,9 @@
 static uint64_t
 away_ms(uint64_t wall, uint64_t cpu, uint64_t waited, uint64_t n_sleeps)
 {
-    const struct net_gen_times a = { 7, 5, 3, 1 };
+    const struct net_gen_times a = { 7, 5, 3, 1, 0 };
     const struct net_gen_times b = {
-        7 + wall * MS, 5 + cpu * MS, 3 + waited * MS, 1 + n_sleeps
+        7 + wall * MS, 5 + cpu * MS, 3 + waited * MS, 1 + n_sleeps, 0
     };
 
     return net_gen_away_ns(&a, &b) / MS;
@@ -53,6 +54,7 @@ test_explain(void)
     away.n = 100;
     net_gen_away_reset(&away);
     CHECK(net_gen_away_explain(&away, 1) == 0);
+    CHECK(away.n_resets == 1);
 }
 
 /* The kernel tells what is needed. */
@@ -69,11 +71,35 @@ test_times(void)
     CHECK(b.cpu_ns > a.cpu_ns && b.waited_ns >= a.waited_ns);
 }
 
+/* Not even a witness speaks for a thread that slept or had memory mapped. */
+static void
+test_idle(void)
+{
+    const struct timespec nap = { .tv_nsec = 1 * MS };
+    struct net_gen_away away = { .times = net_gen_times_get() };
+    volatile char *memory;
+
+    net_gen_away_ask(&away, 1);
+    CHECK(!away.idle);
+    CHECK(!nanosleep(&nap, NULL));
+    net_gen_away_ask(&away, 1);
+    CHECK(away.idle);
+    net_gen_away_ask(&away, 1);
+    CHECK(!away.idle);
+    memory = mmap(NULL, 1, PROT_READ | PROT_WRITE,
+                  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    CHECK(memory != MAP_FAILED);
+    *memory = 1;
+    net_gen_away_ask(&away, 1);
+    CHECK(away.idle);
+}
+
 int
 main(void)
 {
     test_away_ns();
     test_explain();
     test_times();
+    test_idle();
     return 0;
 }

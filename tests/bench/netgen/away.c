@@ -6,6 +6,7 @@
 
 #include <fcntl.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
@@ -53,7 +54,11 @@ net_gen_times_get(void)
         t.wall_ns = clock_ns(CLOCK_MONOTONIC);
         t.cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
         t.waited_ns = waited_ns();
-        t.n_sleeps = getrusage(RUSAGE_THREAD, &usage) ? 0 : usage.ru_nvcsw;
+        if (getrusage(RUSAGE_THREAD, &usage)) {
+            memset(&usage, 0, sizeof usage);
+        }
+        t.n_sleeps = usage.ru_nvcsw;
+        t.n_faults = usage.ru_minflt + usage.ru_majflt;
         if (clock_ns(CLOCK_MONOTONIC) - t.wall_ns < MAX_MOMENT_NS) {
             break;
         }
@@ -78,6 +83,8 @@ net_gen_away_ask(struct net_gen_away *away, uint64_t rate)
     struct net_gen_times before = away->times;
 
     away->times = net_gen_times_get();
+    away->idle = (before.n_sleeps != away->times.n_sleeps
+                  || before.n_faults != away->times.n_faults);
     away->n += ((unsigned __int128) net_gen_away_ns(&before, &away->times)
                 * rate / 1000000000);
 }

@@ -8,6 +8,7 @@
 #ifndef NET_GEN_AWAY_H
 #define NET_GEN_AWAY_H 1
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* What the kernel knows of the calling thread's time. */
@@ -17,6 +18,7 @@ struct net_gen_times {
                                  * kernel accounts for that. */
     uint64_t waited_ns;         /* Could have run, but another thread did. */
     uint64_t n_sleeps;          /* Gave its core up by itself. */
+    uint64_t n_faults;          /* Had memory mapped. */
 };
 
 struct net_gen_times net_gen_times_get(void);
@@ -31,6 +33,9 @@ struct net_gen_away {
     struct net_gen_times times; /* When the kernel was asked last. */
     uint64_t n;                 /* Packets that came while the core was away,
                                  * since the ring was last empty. */
+    uint64_t n_resets;
+    bool idle;                  /* Slept or had memory mapped before the
+                                 * kernel was asked last. */
 };
 
 /* The ring is empty: what came before is past. */
@@ -38,6 +43,7 @@ static inline void
 net_gen_away_reset(struct net_gen_away *away)
 {
     away->n = 0;
+    away->n_resets++;
 }
 
 /* Asks the kernel what there was since the last time, of 'rate' packets a

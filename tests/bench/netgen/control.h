@@ -23,6 +23,8 @@ enum {
     NET_GEN_LINE = 64,          /* Bytes, of a cache line. */
     NET_GEN_N_HISTORY = 4000,
     NET_GEN_HISTORY_MS = 10,
+    NET_GEN_N_GAPS = 1024,
+    NET_GEN_GAP_NS = 400000,    /* Shorter ones are none. */
 };
 
 enum net_gen_mode {
@@ -43,6 +45,15 @@ struct net_gen_template {
     uint16_t len;               /* Bytes; zeros follow the first 252. */
     uint16_t l4_ofs;
     uint8_t bytes[NET_GEN_TEMPLATE_LEN];
+};
+
+/* A long time between two polls in which the polling thread neither slept nor
+ * had memory mapped, and what was missed in it and until the next. */
+struct net_gen_gap {
+    uint64_t from_ns, to_ns;    /* CLOCK_MONOTONIC. */
+    uint64_t n_missed;          /* Without those of 'missed_away'. */
+    uint64_t period;            /* Another one where the ring became empty
+                                 * after the gap before. */
 };
 
 /* The packet numbered i is made of template i % n_templates, with source port
@@ -86,10 +97,13 @@ struct net_gen_control {
     uint64_t probe_memory_cycles; /* For 20,000 dependent loads in 32 MB. */
     uint64_t longest_gap_ns;    /* Between two polls of a port with a 'rate';
                                  * the benchmark may set it back. */
+    uint64_t n_gaps;            /* The last are in 'gaps', the i-th at i %
+                                 * NET_GEN_N_GAPS. */
     uint64_t n_history;         /* Values in 'history'. */
     uint64_t history[NET_GEN_N_HISTORY]; /* 'rx' every 10 ms. */
+    struct net_gen_gap gaps[NET_GEN_N_GAPS];
 
-    uint8_t pad[16];            /* Up to a whole line. */
+    uint8_t pad[8];             /* Up to a whole line. */
     struct net_gen_template templates[NET_GEN_N_TEMPLATES];
 };
 

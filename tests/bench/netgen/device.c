@@ -88,7 +88,17 @@ start_epoch(struct net_gen *g)
     c->done = 0;
 }
 
-static void
+static uint64_t
+monotonic_ns(void)
+{
+    struct timespec ts;
+
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    return ts.tv_sec * 1000000000ULL + ts.tv_nsec;
+}
+
+/* Nanoseconds since the last poll. */
+static uint64_t
 note_gap(struct net_gen *g, uint64_t now)
 {
     struct net_gen_control *c = g->control;
@@ -99,6 +109,46 @@ note_gap(struct net_gen *g, uint64_t now)
     if (ns > c->longest_gap_ns) {
         c->longest_gap_ns = ns;
     }
+    return ns;
+}
+
+static void
+add_gap(struct net_gen *g, uint64_t ns)
+{
+    struct net_gen_control *c = g->control;
+    struct net_gen_gap *gap = &c->gaps[c->n_gaps % NET_GEN_N_GAPS];
+
+    gap->to_ns = monotonic_ns();
+    gap->from_ns = gap->to_ns - ns;
+    gap->n_missed = 0;
+    gap->period = g->away.n_resets;
+    __atomic_store_n(&c->n_gaps, c->n_gaps + 1, __ATOMIC_RELEASE);
+}
+
+/* 'n' packets are missed for the last gap, if it was since the ring was
+ * empty. */
+static void
+blame_gap(struct net_gen *g, uint64_t n)
+{
+    struct net_gen_control *c = g->control;
+    struct net_gen_gap *gap = &c->gaps[(c->n_gaps - 1) % NET_GEN_N_GAPS];
+
+    if (c->n_gaps && gap->period == g->away.n_resets) {
+        gap->n_missed += n;
+    }
+}
+
+/* 'n' packets found no room. */
+static void
+miss(struct net_gen *g, uint64_t n)
+{
+    struct net_gen_control *c = g->control;
+    uint64_t n_away = net_gen_away_explain(&g->away, n);
+
+    c->missed += n;
+    c->missed_away += n_away;
+    g->start_missed += n;
+    blame_gap(g, n - n_away);
 }
 
 /* How many packets a NIC's ring would hold by now, at a limited rate. */
@@ -110,21 +160,21 @@ packets_due(struct net_gen *g, uint64_t max)
     uint64_t all = (unsigned __int128) (now - g->start_tsc) * c->rate / g->hz;
     uint64_t taken = g->cursor.n + g->start_missed;
     uint64_t due = all > taken ? all - taken : 0;
+    uint64_t gap_ns = note_gap(g, now);
 
-    note_gap(g, now);
     if (due <= max) {
         net_gen_away_reset(&g->away);
     }
-    if (due > c->backlog || now - g->asked_tsc > g->hz / ASK_HZ) {
+    if (due > c->backlog || gap_ns >= NET_GEN_GAP_NS
+        || now - g->asked_tsc > g->hz / ASK_HZ) {
         net_gen_away_ask(&g->away, c->rate);
         g->asked_tsc = now;
     }
+    if (gap_ns >= NET_GEN_GAP_NS && !g->away.idle) {
+        add_gap(g, gap_ns);
+    }
     if (due > c->backlog) {
-        uint64_t n = due - c->backlog;
-
-        c->missed += n;
-        c->missed_away += net_gen_away_explain(&g->away, n);
-        g->start_missed += n;
+        miss(g, due - c->backlog);
         due = c->backlog;
     }
     return due;
@@ -246,15 +296,6 @@ net_gen_rx(void *queue_, struct rte_mbuf **bufs, uint16_t max)
 }
 
 /* Transmit. */
-
-static uint64_t
-monotonic_ns(void)
-{
-    struct timespec ts;
-
-    clock_gettime(CLOCK_MONOTONIC, &ts);
-    return ts.tv_sec * 1000000000ULL + ts.tv_nsec;
-}
 
 static uint16_t
 net_gen_tx(void *queue, struct rte_mbuf **bufs, uint16_t n)
