@@ -260,6 +260,12 @@ adp_collector_run(struct adp_collector *c, size_t n)
     }
 }
 
+bool
+adp_collector_release(struct adp_collector *c, size_t n)
+{
+    return take_leaving(c, &n);
+}
+
 void
 adp_collector_finish(struct adp_collector *c)
 {

@@ -243,6 +243,10 @@ void adp_collector_destroy(struct adp_collector *);
  * verdicts.  Returns true when it has come to an end. */
 bool adp_collector_run(struct adp_collector *, size_t n);
 
+/* Without one, gives slots of verdicts that have left back, some 'n'.  Returns
+ * true if none is left. */
+bool adp_collector_release(struct adp_collector *, size_t n);
+
 /* Credits everything that was counted before the call. */
 void adp_collector_finish(struct adp_collector *);
 

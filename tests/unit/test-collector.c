@@ -180,6 +180,36 @@ START_TEST(all_at_once)
 }
 END_TEST
 
+/* Between collections those that have left give their room back, a few at a
+ * time; what others counted waits for the next collection. */
+START_TEST(room_without_a_collection)
+{
+    size_t left;
+
+    adp_store_begin(store);
+    for (long long int now = 30000; now < 60000; now += 100) {
+        left = SIZE_MAX;
+        adp_store_age(store, now, &left);
+    }
+    adp_store_end(store);
+    add(N);
+    ovsrcu_quiesce();
+    ovsrcu_barrier();
+    for (size_t i = 0; i < N / STEP; i++) {
+        ck_assert(!adp_collector_release(collector, STEP));
+        ck_assert_uint_eq(n_released, (i + 1) * STEP);
+    }
+    ck_assert(adp_collector_release(collector, STEP));
+    ck_assert(!adp_collector_is_amid(collector));
+    check_released(N);
+    ck_assert_uint_eq(credited[N], 0);
+    adp_collector_finish(collector);
+    ck_assert_uint_eq(credited[N], 1);
+    end_thread();
+    adp_collector_destroy(collector);
+}
+END_TEST
+
 START_TEST(the_collector_goes_meanwhile)
 {
     end_thread();
@@ -201,6 +231,7 @@ main(void)
     tcase_add_test(tc, threads_come_and_go);
     tcase_add_test(tc, an_owner_goes_meanwhile);
     tcase_add_test(tc, all_at_once);
+    tcase_add_test(tc, room_without_a_collection);
     tcase_add_test(tc, the_collector_goes_meanwhile);
     return test_run_nofork(s);
 }

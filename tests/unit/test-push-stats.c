@@ -78,6 +78,18 @@ adp_collector_run(struct adp_collector *c OVS_UNUSED, size_t n)
     return !--steps_left;
 }
 
+/* Of verdicts that have left, so many steps. */
+static int leaving;
+
+bool
+adp_collector_release(struct adp_collector *c OVS_UNUSED, size_t n)
+{
+    ck_assert_uint_gt(n, 0);
+    ck_assert_int_eq(steps_left, 0);
+    note('l');
+    return !leaving || !--leaving;
+}
+
 void
 adp_collector_finish(struct adp_collector *c OVS_UNUSED)
 {
@@ -326,6 +338,92 @@ START_TEST(again_while_there_is_budget)
 }
 END_TEST
 
+static void
+expect_steps(int n)
+{
+    char text[100];
+
+    memset(text, 'c', n);
+    strcpy(text + n, "irt");
+    expect(text);
+}
+
+/* After a large collection none begins for a while, and nobody is woken up for
+ * it, but room is made for others; who asks gets all. */
+START_TEST(rests)
+{
+    steps = 16;
+    turn(2000);
+    expect_steps(16);
+    turn(2001);
+    expect_steps(16);
+
+    steps = 17;
+    turn(2100);
+    expect_steps(17);
+    ck_assert_int_eq(known_until[0], 2100);
+    leaving = 3;
+    turn(2116);
+    expect("lll" "irt");
+    ck_assert_int_eq(known_until[0], 2100);
+    ck_assert(!wakes());
+    expect("wW");
+    ck_assert_int_eq(wakes_at, 3116);
+    leaving = 3;
+    slice_size = 2;
+    turn(2116);
+    expect("ll" "irt");
+    ck_assert(!wakes());
+    expect("wW");
+    adp_push_stats_finish();
+    expect("CRR");
+    ck_assert_int_eq(known_until[0], 2116);
+    slice_size = 100;
+    turn(2117);
+    expect_steps(17);
+    ck_assert_int_eq(known_until[0], 2117);
+}
+END_TEST
+
+/* It is counted from where the collection began. */
+START_TEST(rests_between_slices)
+{
+    steps = 40;
+    slice_size = 30;
+    turn(2000);
+    expect_steps(30);
+    ck_assert(wakes());
+    expect("wW");
+    turn(2010);
+    expect("cccccccccc" "l" "irt");
+    ck_assert_int_eq(known_until[0], 2000);
+    ck_assert(!wakes());
+    expect("wW");
+    turn(2039);
+    expect("l" "irt");
+    turn(2040);
+    expect_steps(30);
+    ck_assert(wakes());
+}
+END_TEST
+
+/* No longer than others wait for the next one. */
+START_TEST(rests_for_a_second)
+{
+    steps = 1500;
+    slice_size = 50;
+    for (int i = 0; i < 30; i++) {
+        turn(2000 + i);
+        expect_steps(50);
+    }
+    ck_assert_int_eq(known_until[0], 2000);
+    turn(2999);
+    expect("l" "irt");
+    turn(3000);
+    expect_steps(50);
+}
+END_TEST
+
 /* Who asks gets what was counted since the slice of the turn, too. */
 START_TEST(finished_after_another_bridge)
 {
@@ -441,6 +539,9 @@ main(void)
     tcase_add_test(tc, not_twice);
     tcase_add_test(tc, once_a_turn);
     tcase_add_test(tc, again_while_there_is_budget);
+    tcase_add_test(tc, rests);
+    tcase_add_test(tc, rests_between_slices);
+    tcase_add_test(tc, rests_for_a_second);
     tcase_add_test(tc, finished_after_another_bridge);
     tcase_add_test(tc, finished);
     tcase_add_test(tc, finished_crediting);
