@@ -8,20 +8,12 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "clock.h"
 
 #define MAX_MOMENT_NS 20000
 #define MAX_TRIES 3
-
-static uint64_t
-clock_ns(clockid_t id)
-{
-    struct timespec ts;
-
-    clock_gettime(id, &ts);
-    return ts.tv_sec * 1000000000ULL + ts.tv_nsec;
-}
 
 static uint64_t
 waited_ns(void)
@@ -51,15 +43,15 @@ net_gen_times_get(void)
     /* All of one moment, as far as it goes: what comes between would count
      * twice. */
     for (int i = 0; i < MAX_TRIES; i++) {
-        t.wall_ns = clock_ns(CLOCK_MONOTONIC);
-        t.cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+        t.wall_ns = net_gen_clock_ns(CLOCK_MONOTONIC);
+        t.cpu_ns = net_gen_clock_ns(CLOCK_THREAD_CPUTIME_ID);
         t.waited_ns = waited_ns();
         if (getrusage(RUSAGE_THREAD, &usage)) {
             memset(&usage, 0, sizeof usage);
         }
         t.n_sleeps = usage.ru_nvcsw;
         t.n_faults = usage.ru_minflt + usage.ru_majflt;
-        if (clock_ns(CLOCK_MONOTONIC) - t.wall_ns < MAX_MOMENT_NS) {
+        if (net_gen_clock_ns(CLOCK_MONOTONIC) - t.wall_ns < MAX_MOMENT_NS) {
             break;
         }
     }

@@ -33,7 +33,7 @@ struct net_gen_away {
     struct net_gen_times times; /* When the kernel was asked last. */
     uint64_t n;                 /* Packets that came while the core was away,
                                  * since the ring was last empty. */
-    uint64_t n_resets;
+    uint64_t n_resets;          /* How often it was seen empty. */
     bool idle;                  /* Slept or had memory mapped before the
                                  * kernel was asked last. */
 };

@@ -16,7 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <bus_vdev_driver.h>
@@ -28,6 +27,7 @@
 #include <rte_ring.h>
 
 #include "away.h"
+#include "clock.h"
 #include "control.h"
 #include "frame.h"
 #include "probe.h"
@@ -88,15 +88,6 @@ start_epoch(struct net_gen *g)
     c->done = 0;
 }
 
-static uint64_t
-monotonic_ns(void)
-{
-    struct timespec ts;
-
-    clock_gettime(CLOCK_MONOTONIC, &ts);
-    return ts.tv_sec * 1000000000ULL + ts.tv_nsec;
-}
-
 /* Nanoseconds since the last poll. */
 static uint64_t
 note_gap(struct net_gen *g, uint64_t now)
@@ -118,7 +109,7 @@ add_gap(struct net_gen *g, uint64_t ns)
     struct net_gen_control *c = g->control;
     struct net_gen_gap *gap = &c->gaps[c->n_gaps % NET_GEN_N_GAPS];
 
-    gap->to_ns = monotonic_ns();
+    gap->to_ns = net_gen_clock_ns(CLOCK_MONOTONIC);
     gap->from_ns = gap->to_ns - ns;
     gap->n_missed = 0;
     gap->period = g->away.n_resets;
@@ -309,7 +300,7 @@ net_gen_tx(void *queue, struct rte_mbuf **bufs, uint16_t n)
     }
     c->tx += n;
     if (unlikely(c->record) && n) {
-        c->last_tx_ns = monotonic_ns();
+        c->last_tx_ns = net_gen_clock_ns(CLOCK_MONOTONIC);
     }
     if (c->mode == NET_GEN_ECHO) {
         kept = rte_ring_mp_enqueue_burst(g->echoes, (void **) bufs, n, NULL);

@@ -22,6 +22,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "clock.h"
+
 #define NAP_NS 1000000          /* Waking up costs the core 13 us. */
 #define SILENCE_NS 1200000      /* From so long on it is one. */
 #define MAX_SILENCES 65536      /* Later ones are forgotten. */
@@ -30,15 +32,6 @@ static struct {
     uint64_t from, to;
 } silences[MAX_SILENCES];
 static size_t n_silences;
-
-static uint64_t
-monotonic_ns(void)
-{
-    struct timespec ts;
-
-    clock_gettime(CLOCK_MONOTONIC, &ts);
-    return ts.tv_sec * 1000000000ULL + ts.tv_nsec;
-}
 
 static int
 become_witness(int core)
@@ -69,14 +62,14 @@ static void
 watch(void)
 {
     const struct timespec nap = { .tv_nsec = NAP_NS };
-    uint64_t before = monotonic_ns();
+    uint64_t before = net_gen_clock_ns(CLOCK_MONOTONIC);
     char end;
 
     while (read(STDIN_FILENO, &end, 1) < 0) {
         uint64_t now;
 
         nanosleep(&nap, NULL);
-        now = monotonic_ns();
+        now = net_gen_clock_ns(CLOCK_MONOTONIC);
         if (now - before > SILENCE_NS && n_silences < MAX_SILENCES) {
             silences[n_silences].from = before;
             silences[n_silences++].to = now;
