@@ -121,6 +121,7 @@ cached_create(struct adp_store *store,
 
     struct adp_cached_verdict *v = adp_cached_verdict_cast(up);
     memcpy(&v->content, c, sizeof *c);
+    up->aux = c->tunnel;
     atomic_store_relaxed(&v->n_cycles, 0);
     v->credited_cycles = 0;
     v->hits = hits;

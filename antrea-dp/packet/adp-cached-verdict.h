@@ -66,10 +66,12 @@ struct adp_cached_verdict_content {
 
 /* The first line and, of packets of one connection, the second are all that a
  * packet with a session needs; one that is the first of its connection needs
- * ADP_CACHED_VERDICT_LINES. */
+ * ADP_CACHED_VERDICT_LINES.  The tunnel stands in the first line, too: from
+ * there it is fetched ahead. */
 #define ADP_CACHED_VERDICT_LINES 5
 struct adp_cached_verdict {
-    struct adp_stored up;               /* Its owner is the bridge. */
+    struct adp_stored up;               /* Its owner is the bridge; 'aux' is
+                                         * the content's tunnel. */
     struct adp_cached_verdict_content content OVS_ALIGNED_VAR(CACHE_LINE_SIZE);
 
     atomic_uint64_t n_cycles;           /* Of deciding, if 'decided'. */
@@ -108,6 +110,13 @@ static inline struct adp_cached_verdict *
 adp_cached_verdict_cast(struct adp_stored *v)
 {
     return (struct adp_cached_verdict *) (void *) v;
+}
+
+/* The tunnel that its packets go into, or NULL. */
+static inline struct adp_tunnel *
+adp_cached_verdict_tunnel(const struct adp_stored *v)
+{
+    return v->aux;
 }
 
 /* What a cached verdict is made from. */

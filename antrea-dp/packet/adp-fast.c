@@ -175,7 +175,7 @@ fetch_more(struct adp_fast *f, size_t i)
     if (body->more & ADP_SESSION_MORE_TUNNEL) {
         struct adp_stored *v = adp_store_get(f->cache->verdicts, &body->token);
 
-        fp->tunnel = v ? adp_cached_verdict_cast(v)->content.tunnel : NULL;
+        fp->tunnel = v ? adp_cached_verdict_tunnel(v) : NULL;
         if (fp->tunnel) {
             OVS_PREFETCH(fp->tunnel);
         }
@@ -692,8 +692,9 @@ get_known(struct adp_fast *f, size_t i, struct adp_bridge *b, struct known *k)
     }
     k->verdict = v;
     adp_session_use(k->body, f->age);
-    if (OVS_UNLIKELY(v->content.tunnel)) {
-        k->tnl_actions = adp_tunnel_actions(v->content.tunnel, f->now);
+    const struct adp_tunnel *tunnel = adp_cached_verdict_tunnel(&v->up);
+    if (OVS_UNLIKELY(tunnel)) {
+        k->tnl_actions = adp_tunnel_actions(tunnel, f->now);
         if (!k->tnl_actions || !k->tnl_actions->size) {
             return false;
         }

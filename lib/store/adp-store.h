@@ -78,6 +78,8 @@ struct adp_stored {
     atomic_uint16_t tcp_flags;
     atomic_uint64_t n_packets, n_bytes;
     atomic_llong used;
+
+    void *aux;                          /* The caller's. */
 };
 BUILD_ASSERT_DECL(sizeof(struct adp_stored) <= CACHE_LINE_SIZE);
 
@@ -168,8 +170,8 @@ struct adp_stored *adp_store_next_with_hash(const struct adp_store *,
                                             const struct adp_stored *prev);
 
 /* A verdict with 'hash', about 'owner', used 'now_ms'; all but the first line
- * is undefined.  NULL if it is refused.  What the caller puts in is for the
- * collector from the first adp_store_count() on, and from
+ * is undefined, and so is 'aux'.  NULL if it is refused.  What the caller puts
+ * in is for the collector from the first adp_store_count() on, and from
  * adp_collector_forget() of another thread, so the caller must not let go of
  * the RCU period before it is complete. */
 struct adp_stored *adp_store_add(struct adp_store *, uint32_t hash,

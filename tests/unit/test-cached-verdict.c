@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /* A port leaves the bridge while a packet thread decides on a packet to it: what
- * is kept of that isn't believed. */
+ * is kept of that isn't believed.  What stands in a verdict's first line is the
+ * verdict's. */
 
 #include <config.h>
 #include <check.h>
@@ -202,6 +203,53 @@ START_TEST(replayed)
 }
 END_TEST
 
+/* All verdicts leave, and their slots are free again. */
+static void
+grow_old(void)
+{
+    const long long int end = NOW + 10 * ADP_STORE_IDLE_MS;
+    struct adp_store_counts counts = { .n_verdicts = 0 };
+
+    for (long long int now = NOW; now < end; now += 100) {
+        size_t left = SIZE_MAX;
+
+        adp_store_age(store, now, &left);
+    }
+    ovsrcu_quiesce();
+    ovsrcu_barrier();
+    adp_collector_finish(adp_cached_verdict_collector());
+    adp_store_add_counts(store, &counts);
+    ck_assert(!counts.n_verdicts && !counts.n_leaving);
+}
+
+/* Who fetches ahead finds the tunnel of the verdict, not that of one before it
+ * in the slot. */
+START_TEST(tunnel_of_slot)
+{
+    static int a_tunnel;
+    struct adp_tunnel *const tunnels[] = {
+        NULL, (struct adp_tunnel *) &a_tunnel, NULL,
+    };
+    struct adp_cached_verdict_source source;
+    struct adp_cached_verdict *first = NULL;
+    struct adp_summary sum;
+
+    decide(&sum);
+    adp_summary_source(&sum, &source);
+    for (size_t i = 0; i < ARRAY_SIZE(tunnels); i++) {
+        struct adp_cached_verdict *v;
+
+        sum.content.tunnel = tunnels[i];
+        v = adp_cached_verdict_take(store, &source, &sum.content, NOW);
+        ck_assert_ptr_nonnull(v);
+        ck_assert_ptr_eq(adp_cached_verdict_tunnel(&v->up), tunnels[i]);
+        first = first ? first : v;
+        ck_assert_ptr_eq(v, first);
+        grow_old();
+    }
+}
+END_TEST
+
 int
 main(void)
 {
@@ -214,6 +262,7 @@ main(void)
         tcase_add_loop_test(tc, decided, cases[i], cases[i] + 1);
         tcase_add_loop_test(tc, replayed, cases[i], cases[i] + 1);
     }
+    tcase_add_test(tc, tunnel_of_slot);
     suite_add_tcase(s, tc);
     return test_run(s);
 }
