@@ -114,7 +114,8 @@ void adp_flow_cache_remember(struct adp_flow_cache *,
 /* Counts a packet for which a cached walk was replayed. */
 void adp_flow_cache_count_replay(struct adp_flow_cache *);
 
-/* Counts one with more to it than can be kept. */
+/* Counts one with more to it than can be kept, or that flows ask for more than
+ * a session's key has. */
 void adp_flow_cache_count_uncacheable(struct adp_flow_cache *);
 
 /* Sums over all threads.  What counts events has those of threads that have
@@ -125,7 +126,7 @@ struct adp_flow_cache_stats {
     uint64_t n_inserted, n_evicted, n_idle;
     uint64_t n_walks, n_walks_evicted;
     uint64_t n_replayed;                /* Packets, by cached walks. */
-    uint64_t n_uncacheable;             /* Packets with more to them. */
+    uint64_t n_uncacheable;             /* Packets that can't be kept. */
     struct adp_store_counts verdicts;
     struct adp_ingress_counts kinds;    /* Of packets out of tunnels. */
     struct adp_ingress_counts vlans;    /* VLAN tags and where they come in. */

@@ -318,13 +318,15 @@ remember(struct adp_fast *f, const struct adp_fast_packet *fp,
          const struct adp_walk *w, const struct adp_summary *sum,
          const struct flow *flow)
 {
-    if (!fp->is_parsed || !may_remember(w, flow, &fp->parsed)) {
+    if (!fp->is_parsed) {
         return;
     }
-    if (adp_summary_exceeds_cache(w)) {
+
+    const bool may = may_remember(w, flow, &fp->parsed);
+    if (!may || adp_summary_exceeds_cache(w)) {
         adp_flow_cache_count_uncacheable(f->cache);
     }
-    if (!sum) {
+    if (!may || !sum) {
         return;
     }
     if (w->ct.peek.ordinary && adp_summary_may_be_kept(sum)

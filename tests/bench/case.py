@@ -33,10 +33,10 @@ class Case:
     def run(self, switch):
         """Measures on a switch that has just started; returns Samples.
 
-        If 'in_turn', it yields None when all is prepared, and then the
-        Samples.  Between any two of these the switch may be stopped while
-        those of other sides run, so that what changes on the machine meets
-        all sides alike."""
+        If 'in_turn', it yields None when all is prepared, and perhaps once
+        more, and then the Samples.  Between any two of these the switch may be
+        stopped while those of other sides run, so that what changes on the
+        machine meets all sides alike."""
         raise NotImplementedError
 
 

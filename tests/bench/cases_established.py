@@ -73,6 +73,7 @@ class Established(Case):
         connections.send()
         yield None
         time.sleep(SETTLE_SECONDS)
+        yield None
         for _ in range(WINDOWS):
             connections.wait_turn()
             window = meter.quiet_window(switch, traffic.all_ports(pods),
