@@ -134,13 +134,13 @@ adp_control_methods_wait(void)
 /* Clients, and what they watch. */
 
 /* What a client was last told about a bridge. */
-struct watch {
+struct told_generation {
     bool exists;
     uint64_t generation;
 };
 
 struct adp_control_session {
-    struct shash watches;       /* Bridge name to "struct watch". */
+    struct shash watches;       /* Bridge name to the latter. */
     struct adp_control_stage stage;
     size_t n_transactions;              /* That the client waits for. */
 
@@ -188,13 +188,13 @@ adp_control_session_staged_cost(const struct adp_control_session *session)
     return session->stage.cost;
 }
 
-static struct watch
+static struct told_generation
 watch_now(const char *bridge_name)
 {
     const struct adp_bridge *bridge = adp_bridge_lookup(bridge_name);
     const struct adp_state *state = bridge ? adp_bridge_state(bridge) : NULL;
 
-    return (struct watch) {
+    return (struct told_generation) {
         .exists = state != NULL,
         .generation = state ? adp_state_generation(state) : 0,
     };
@@ -209,8 +209,8 @@ adp_control_session_run(struct adp_control_session *session)
     adp_control_catch_run(&session->catch);
     adp_control_hold_read(&hold, session, time_msec());
     SHASH_FOR_EACH (node, &session->watches) {
-        struct watch now = watch_now(node->name);
-        struct watch *told = node->data;
+        struct told_generation now = watch_now(node->name);
+        struct told_generation *told = node->data;
 
         if (now.exists != told->exists
             || now.generation != told->generation) {
@@ -480,7 +480,8 @@ method_watch(struct adp_control_call *call)
     }
 
     const char *name = adp_bridge_name(bridge);
-    struct watch *watch = shash_find_data(&call->session->watches, name);
+    struct told_generation *watch
+        = shash_find_data(&call->session->watches, name);
     if (!watch) {
         watch = xmalloc(sizeof *watch);
         shash_add(&call->session->watches, name, watch);

@@ -20,7 +20,7 @@
 
 /* A packet to be looked at, and what stock would have to take it for, if that
  * is known. */
-struct watched {
+struct watched_packet {
     const struct dp_packet *packet;
     struct dp_packet seen;      /* The same, parsed, with metadata. */
     struct flow flow;
@@ -31,7 +31,7 @@ struct watched {
  * Returns why stock has to take it. */
 static enum adp_punt
 walk_ahead(struct adp_fast *f, size_t i, struct adp_bridge *b,
-           const struct watched *watched, struct adp_walk *w,
+           const struct watched_packet *watched, struct adp_walk *w,
            struct flow *flow)
 {
     struct dp_packet *copy = dp_packet_clone(watched->packet);
@@ -55,7 +55,7 @@ walk_ahead(struct adp_fast *f, size_t i, struct adp_bridge *b,
 /* Walks if somebody waits for such a packet. */
 static void
 catch_packet(struct adp_fast *f, size_t i, struct adp_bridge *b,
-             const struct watched *watched)
+             const struct watched_packet *watched)
 {
     struct adp_catch *c = adp_catch_begin(b, &watched->flow);
     struct flow *flow;
@@ -71,7 +71,7 @@ catch_packet(struct adp_fast *f, size_t i, struct adp_bridge *b,
 /* Begins the packet's sample, if there is room for one. */
 static void
 sample_packet(struct adp_fast *f, size_t i, struct adp_bridge *b,
-              const struct watched *watched)
+              const struct watched_packet *watched)
 {
     struct adp_sampler *sampler = f->cache->sampler;
     struct flow flow = watched->flow;
@@ -93,7 +93,7 @@ sample_packet(struct adp_fast *f, size_t i, struct adp_bridge *b,
 
 static void
 watch_packet(struct adp_fast *f, size_t i, struct adp_bridge *b,
-             const struct watched *watched, bool sampled)
+             const struct watched_packet *watched, bool sampled)
 {
     if (adp_catch_is_armed()) {
         catch_packet(f, i, b, watched);
@@ -118,7 +118,7 @@ catch_none(struct adp_bridge *b, const struct flow *original)
  * false if it is none. */
 static bool
 look_at(const struct dp_packet *packet, const struct pkt_metadata *md,
-        struct watched *watched)
+        struct watched_packet *watched)
 {
     if (dp_packet_size(packet) < ETH_HEADER_LEN) {
         return false;
@@ -135,7 +135,7 @@ look_at(const struct dp_packet *packet, const struct pkt_metadata *md,
 static bool
 look_at_received(struct adp_bridge *b, const struct dp_packet *packet,
                  const struct pkt_metadata *md, ofp_port_t ofp_port,
-                 struct watched *watched)
+                 struct watched_packet *watched)
 {
     if (!look_at(packet, md, watched)) {
         return false;
@@ -150,7 +150,7 @@ adp_input_watch(struct adp_fast *f, size_t i, const struct dp_packet *packet,
                 struct adp_bridge *b, odp_port_t odp_port, ofp_port_t ofp_port,
                 bool has_marks, bool sampled)
 {
-    struct watched watched;
+    struct watched_packet watched;
     struct pkt_metadata md;
 
     if (!sampled && !adp_catch_is_armed()) {
@@ -167,7 +167,7 @@ void
 adp_input_watch_decapsulated(struct adp_fast *f, size_t i,
                              const struct dp_packet *packet, bool sampled)
 {
-    struct watched watched;
+    struct watched_packet watched;
     struct adp_bridge *b;
     ofp_port_t ofp_port;
     bool known;
@@ -196,7 +196,7 @@ adp_input_catch_refused(struct adp_bridge *b,
 
     DP_PACKET_BATCH_FOR_EACH (i, packet, batch) {
         struct pkt_metadata md;
-        struct watched watched;
+        struct watched_packet watched;
 
         pkt_metadata_init(&md, odp_port);
         if (look_at_received(b, packet, &md, ofp_port, &watched)) {

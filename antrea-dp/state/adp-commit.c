@@ -47,7 +47,7 @@ enum commit_stage {
 /* What a table is for. */
 enum table_role { ROLE_OTHER, ROLE_METRIC, ROLE_RULES };
 
-struct commit_step {
+struct slice_step {
     uint64_t key;               /* Orders them. */
     uint32_t change;            /* Index among flows or groups. */
     bool is_group;
@@ -64,7 +64,7 @@ struct adp_commit {
     struct adp_changes changes;
 
     /* Slices. */
-    struct commit_step *steps;
+    struct slice_step *steps;
     size_t n_steps, allocated_steps;
     size_t n_done;              /* Of them. */
     size_t slice;               /* How many go into one version; 0: all. */
@@ -77,7 +77,7 @@ struct adp_commit {
 
 static void
 put_step(struct adp_commit *commit, enum commit_stage stage, uint64_t order,
-         const struct commit_step *step)
+         const struct slice_step *step)
 {
     if (commit->n_steps >= commit->allocated_steps) {
         commit->steps = x2nrealloc(commit->steps, &commit->allocated_steps,
@@ -91,7 +91,7 @@ static void
 add_group_step(struct adp_commit *commit, uint32_t i)
 {
     const struct adp_change *change = &commit->changes.groups[i];
-    const struct commit_step step = {
+    const struct slice_step step = {
         .change = i,
         .is_group = true,
         .goal = ADP_GOAL_NEW,
@@ -125,7 +125,7 @@ other_order(const struct adp_change_place *place)
 }
 
 static void
-put_addition(struct adp_commit *commit, const struct commit_step *step,
+put_addition(struct adp_commit *commit, const struct slice_step *step,
              const struct adp_change_place *place, bool is_verdict)
 {
     enum table_role role = commit->roles[place->table_id];
@@ -140,7 +140,7 @@ put_addition(struct adp_commit *commit, const struct commit_step *step,
 }
 
 static void
-put_deletion(struct adp_commit *commit, const struct commit_step *step,
+put_deletion(struct adp_commit *commit, const struct slice_step *step,
              const struct adp_change_place *place, bool is_verdict)
 {
     enum table_role role = commit->roles[place->table_id];
@@ -168,7 +168,7 @@ add_flow_step(struct adp_commit *commit, uint32_t i)
     /* Of conjunctions that nobody meets before they have clauses, or after
      * they have lost them. */
     bool is_verdict = place.conj_id && !change->twin;
-    struct commit_step step = {
+    struct slice_step step = {
         .change = i,
         .goal = clauses == ADP_CLAUSES_BOTH ? ADP_GOAL_BOTH : ADP_GOAL_NEW,
         .before = ADP_GOAL_OLD,
@@ -188,9 +188,9 @@ add_flow_step(struct adp_commit *commit, uint32_t i)
  * so that it takes the same few nanoseconds for each step however many there
  * are. */
 static void
-sort_steps(struct commit_step *steps, size_t n)
+sort_steps(struct slice_step *steps, size_t n)
 {
-    struct commit_step *other = xmalloc(n * sizeof *other);
+    struct slice_step *other = xmalloc(n * sizeof *other);
     size_t *starts = xmalloc((UINT16_MAX + 1) * sizeof *starts);
 
     for (int shift = 0; shift < 64; shift += 16) {
@@ -213,7 +213,7 @@ sort_steps(struct commit_step *steps, size_t n)
             }
         }
 
-        struct commit_step *tmp = steps;
+        struct slice_step *tmp = steps;
         steps = other;
         other = tmp;
     }
@@ -382,7 +382,7 @@ mods_add_group(struct commit_mods *mods, const struct adp_commit *commit,
 /* Returns how many clauses or buckets that is about. */
 static size_t
 mods_add_step(struct commit_mods *mods, const struct adp_commit *commit,
-              const struct commit_step *step, enum adp_goal goal)
+              const struct slice_step *step, enum adp_goal goal)
 {
     if (step->is_group) {
         mods_add_group(mods, commit, step->change, goal);
@@ -459,7 +459,7 @@ mods_add_slice(struct commit_mods *mods, const struct adp_commit *commit,
 
     mods_init(mods, max);
     for (n = 0; n < max && n_parts < SLICE_PARTS; n++) {
-        const struct commit_step *step
+        const struct slice_step *step
             = &commit->steps[back ? commit->n_done - 1 - n
                              : commit->n_done + n];
 

@@ -448,6 +448,63 @@ class Many(Established):
         return super().run(switch)
 
 
+class Expired(Case):
+    """A million connections end by their timeout while packets of others run: how
+    many of these were decided on anew."""
+
+    unit = 'decided anew'
+    more_is_better = False
+    clients, webs = 20, 8
+    n_expiring, n_living = 1000000, 10000
+    rate = 10000                # Packets a second from each client.
+    few = 0.01                  # Expiring ones that are left at the end.
+    patience = 150              # UDP's timeout, and time to see to it.
+
+    def run(self, switch):
+        if switch.side.name != OURS:
+            return []
+        n = node.make(pods=self.clients + self.webs, clients=self.clients,
+                      webs=self.webs)
+        switch.max_connections = 2 * self.n_expiring
+        switch.max_sessions = 4 * self.n_expiring
+        switch.add_bridge(n.cluster.clients + n.cluster.webs)
+        switch.load(n.flows)
+        traffic.serve(switch, n)
+        expiring, living = (
+            traffic.Connections(switch, n.cluster.clients,
+                                traffic.web_targets(n), protocol, number,
+                                self.webs)
+            for protocol, number in (('udp', self.n_expiring),
+                                     ('tcp', self.n_living)))
+        expiring.establish(Many.handshakes, Many.at_once)
+        living.establish()
+        living.send(rate=self.rate)
+        return [self.wait(switch, len(expiring), len(living))]
+
+    def wait(self, switch, n_expiring, n_living):
+        present = switch.n_connections()
+        if present < n_expiring:
+            raise RuntimeError('%d of %d connections expired too early'
+                               % (n_expiring + n_living - present, n_expiring))
+        before = self.packets(switch)
+        started = time.monotonic()
+        while switch.n_connections() > n_living + self.few * n_expiring:
+            if time.monotonic() - started > self.patience:
+                raise RuntimeError('%d connections have not expired'
+                                   % (switch.n_connections() - n_living))
+            time.sleep(1)
+        after = self.packets(switch)
+        switch.generator.stop()
+        return Sample(after['decides'] - before['decides'],
+                      hits=after['hits'] - before['hits'],
+                      expired=present - switch.n_connections(),
+                      seconds=time.monotonic() - started)
+
+    @staticmethod
+    def packets(switch):
+        return json.loads(switch.control('antrea-dp/stats-show'))['packets']
+
+
 class TwoThreads(Established):
     """A PMD thread on each core: many connections have one direction on one
     and the other on the other.  The main thread has no core of its own
@@ -479,4 +536,5 @@ def cases():
                goal=OwnTimes('many-1m', 0.9))
     yield Many('many-10m', 10000000, goal=OwnTimes('many-1m', 0.9))
     yield Churned('churned', Limit(90, '90 %'))
+    yield Expired('expired', Limit(0, 'none'))
     yield TwoThreads('two-threads', 'tcp', 100000)

@@ -41,19 +41,21 @@ def read_rooms(path):
 def read_sources(top):
     """Returns the room of each file, by its name, the includes, and what has
     the name of another."""
-    room_of, includes, twice, file_of = {}, {}, [], {}
-    for floor in FLOORS:
+    room_of, includes, twice, file_of, seen = {}, {}, [], {}, set()
+    for floor in FLOORS + (HOOKS,):
         for folder, _, names in os.walk(os.path.join(top, floor)):
             for name in names:
                 if not name.endswith((".c", ".h", ".def")):
                     continue
-                if name in room_of:
+                if name in seen:
                     twice.append("two files are named %s" % name)
-                room_of[name] = os.path.relpath(folder, top)
+                seen.add(name)
                 with open(os.path.join(folder, name), encoding="utf-8") as f:
                     text = f.read()
-                includes[name] = set(
-                    re.findall(r'^ *#include "([^"]+)"', text, re.M))
+                if floor != HOOKS:
+                    room_of[name] = os.path.relpath(folder, top)
+                    includes[name] = set(
+                        re.findall(r'^ *#include "([^"]+)"', text, re.M))
                 for tag in re.findall(
                         r"\b((?:struct|union|enum) \w+)\s*\{", text):
                     other = file_of.setdefault(tag, name)
