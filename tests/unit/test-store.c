@@ -7,6 +7,7 @@
 
 #include <config.h>
 #include <check.h>
+#include <malloc.h>
 #include <stdlib.h>
 
 #include "adp-ingress.h"
@@ -603,7 +604,7 @@ START_TEST(test_threads)
 }
 END_TEST
 
-/* A month of Pods that come, talk and go; a week under the sanitizers. */
+/* A month of Pods that come, talk and go; some days under the sanitizers. */
 
 enum {
     SECOND = 1000,
@@ -611,6 +612,7 @@ enum {
     DAY = 24 * 60 * MINUTE,
     N_PODS = 40,                /* At a time. */
     PEERS = 5,                  /* That each talks to. */
+    HEAP_SLACK = 64 * 1024,     /* RCU's, a thread's. */
 };
 
 struct node {
@@ -694,6 +696,7 @@ START_TEST(test_month)
     uint32_t pod = 0;
 
     n.lives = xcalloc(n.allocated, sizeof *n.lives);
+    const size_t heap = mallinfo2().uordblks;
     for (; now < end; now += SECOND) {
         node_age(&n, now);
         if (now % (30 * SECOND) == 0) {
@@ -737,6 +740,8 @@ START_TEST(test_month)
     ck_assert_uint_eq(n_released, n.n_lives);
     ck_assert_uint_eq(adp_sessions_size(n.sessions), size);
     ck_assert_uint_eq(counts_of(n.store).n_bytes, bytes);
+    ovsrcu_barrier();
+    ck_assert_uint_le(mallinfo2().uordblks, heap + HEAP_SLACK);
 
     adp_store_destroy(n.store);
     adp_sessions_destroy(n.sessions);
