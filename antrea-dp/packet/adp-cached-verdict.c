@@ -463,6 +463,19 @@ cached_credit(struct adp_stored *up, uint64_t n_packets, uint64_t n_bytes)
 }
 
 static void
+cached_prefetch(const struct adp_stored *up)
+{
+    const struct adp_cached_verdict *v
+        = (const struct adp_cached_verdict *) (const void *) up;
+    const char *hits = (const char *) v->hits;
+    const size_t size = v->content.n_hits * sizeof *v->hits;
+
+    for (size_t ofs = 0; ofs < size; ofs += CACHE_LINE_SIZE) {
+        OVS_PREFETCH(hits + ofs);
+    }
+}
+
+static void
 cached_release(struct adp_stored *up)
 {
     struct adp_cached_verdict *v = adp_cached_verdict_cast(up);
@@ -508,6 +521,7 @@ adp_cached_verdict_init(void)
     static const struct adp_store_class class = {
         .size = sizeof(struct adp_cached_verdict),
         .credit = cached_credit,
+        .prefetch = cached_prefetch,
         .release = cached_release,
         .is_awaited = is_awaited,
         .has_awaited = has_awaited,

@@ -352,8 +352,10 @@ adp_flow_cache_add_kind(struct adp_flow_cache *cache,
                         struct adp_bridge *b, ofp_port_t ofp_port,
                         uint64_t map_serial, long long int now)
 {
-    adp_ingress_set(thread_cache_cast(cache)->kinds, tnl, b, ofp_port,
-                    map_serial, now);
+    if (!adp_ingress_set(thread_cache_cast(cache)->kinds, tnl, b, ofp_port,
+                         map_serial, now)) {
+        adp_flow_cache_count_uncacheable(cache);
+    }
 }
 
 /* Sessions. */

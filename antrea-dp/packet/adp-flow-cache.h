@@ -82,7 +82,8 @@ const struct adp_ingress *adp_flow_cache_find_kind(struct adp_flow_cache *,
                                                    uint32_t hash,
                                                    long long int now_ms);
 /* 'map_serial' is adp_ports_map_serial() from before bridge and port were
- * looked up: if the map is another one by now, so may they be. */
+ * looked up: if the map is another one by now, so may they be.  There are no
+ * kinds of packets with options, which are counted. */
 void adp_flow_cache_add_kind(struct adp_flow_cache *,
                              const struct flow_tnl *tnl,
                              struct adp_bridge *, ofp_port_t ofp_port,
@@ -114,7 +115,7 @@ void adp_flow_cache_remember(struct adp_flow_cache *,
 /* Counts a packet for which a cached walk was replayed. */
 void adp_flow_cache_count_replay(struct adp_flow_cache *);
 
-/* Counts one with more to it than can be kept, or that flows ask for more than
+/* Counts one that can't be kept: there is more to it, or flows ask for more than
  * a session's key has. */
 void adp_flow_cache_count_uncacheable(struct adp_flow_cache *);
 

@@ -10,6 +10,10 @@
 /* Where all has to be done at once. */
 #define ALL SIZE_MAX
 
+/* What one verdict costs is mostly waiting for its memory, so that of those
+ * behind it is asked for: so many ahead its own, and what it points to. */
+enum { FETCH_AHEAD = 8, FETCH_MORE_AHEAD = 4 };
+
 struct adp_collector *
 adp_collector_create(const struct adp_store_class *class)
 {
@@ -45,6 +49,32 @@ next_store(struct adp_collector *c, const struct adp_store *store)
 }
 
 /* One verdict. */
+
+/* Starts to fetch the verdict. */
+static void
+fetch(const struct adp_store *store, uint32_t slot)
+{
+    const char *v = (const char *) adp_store_at(store, slot);
+
+    for (size_t ofs = 0; ofs < store->class->size; ofs += CACHE_LINE_SIZE) {
+        OVS_PREFETCH(v + ofs);
+    }
+    OVS_PREFETCH_WRITE(adp_store_record(store, slot));
+}
+
+/* Starts to fetch what it points to, if there is something to be credited:
+ * until then its thread may be at it. */
+static void
+fetch_more(const struct adp_store *store, uint32_t slot)
+{
+    struct adp_stored *v = adp_store_at(store, slot);
+    uint64_t n_packets;
+
+    atomic_read_explicit(&v->n_packets, &n_packets, memory_order_acquire);
+    if (n_packets != adp_store_record(store, slot)->n_packets) {
+        store->class->prefetch(v);
+    }
+}
 
 static void
 credit(const struct adp_store *store, uint32_t slot)
@@ -142,6 +172,20 @@ end_store(struct adp_collector *c)
     c->at = NULL;
 }
 
+/* Starts to fetch what those behind the next one of the list need. */
+static void
+fetch_ahead(const struct adp_collector *c)
+{
+    const uint32_t *list = c->at->lists[c->list & 1];
+
+    if (c->next + FETCH_AHEAD < c->end) {
+        fetch(c->at, list[c->next + FETCH_AHEAD]);
+    }
+    if (c->class->prefetch && c->next + FETCH_MORE_AHEAD < c->end) {
+        fetch_more(c->at, list[c->next + FETCH_MORE_AHEAD]);
+    }
+}
+
 /* Returns false if 'n' was not enough. */
 static bool
 collect_store(struct adp_collector *c, size_t *n)
@@ -152,6 +196,7 @@ collect_store(struct adp_collector *c, size_t *n)
                 return false;
             }
             --*n;
+            fetch_ahead(c);
             credit(c->at, c->at->lists[c->list & 1][c->next]);
         }
         if (c->list == c->round) {

@@ -114,6 +114,9 @@ struct adp_store_class {
     /* Credits what was counted since the last time. */
     void (*credit)(struct adp_stored *, uint64_t n_packets, uint64_t n_bytes);
 
+    /* May be NULL.  Starts to fetch what credit() reads beside the verdict. */
+    void (*prefetch)(const struct adp_stored *);
+
     /* Gives back all that the verdict refers to.  Nobody sees it any more. */
     void (*release)(struct adp_stored *);
 

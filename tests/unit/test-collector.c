@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /* A packet thread ends: its verdicts are credited and released a few at a
- * time, each of them once, whatever happens meanwhile. */
+ * time, each of them once, whatever happens meanwhile.  Of a list of those that
+ * are to be credited what they point to is fetched ahead. */
 
 #include <config.h>
 #include <check.h>
@@ -21,8 +22,8 @@ struct verdict {
 
 static int owner, other_owner;          /* Their addresses. */
 static uint64_t credited[N + N_MORE];
-static int released[N + N_MORE];
-static size_t n_released;
+static int released[N + N_MORE], prefetched[N + N_MORE];
+static size_t n_released, n_prefetched;
 
 static size_t
 number_of(const struct adp_stored *v)
@@ -39,6 +40,15 @@ credit(struct adp_stored *v, uint64_t n_packets,
 }
 
 static void
+prefetch(const struct adp_stored *v)
+{
+    ck_assert_int_eq(released[number_of(v)], 0);
+    ck_assert_uint_eq(credited[number_of(v)], 0);
+    prefetched[number_of(v)]++;
+    n_prefetched++;
+}
+
+static void
 release(struct adp_stored *v)
 {
     released[number_of(v)]++;
@@ -48,6 +58,7 @@ release(struct adp_stored *v)
 static const struct adp_store_class class = {
     .size = sizeof(struct verdict),
     .credit = credit,
+    .prefetch = prefetch,
     .release = release,
 };
 
@@ -67,7 +78,7 @@ add(size_t i)
         abort();
     }
     ((struct verdict *) (void *) v)->i = i;
-    credited[i] = released[i] = 0;
+    credited[i] = released[i] = prefetched[i] = 0;
     adp_store_count(store, v, 1, 100, 0, 1000);
     adp_store_end(store);
 }
@@ -77,7 +88,7 @@ setup(void)
 {
     collector = adp_collector_create(&class);
     store = adp_store_create(collector, N);
-    n_released = 0;
+    n_released = n_prefetched = 0;
     for (size_t i = 0; i < N; i++) {
         add(i);
     }
@@ -210,6 +221,31 @@ START_TEST(room_without_a_collection)
 }
 END_TEST
 
+/* All but the first few of a list, however many steps it takes, once; none that
+ * has nothing new. */
+START_TEST(fetched_ahead)
+{
+    ck_assert(!run_steps(N / STEP));
+    ck_assert(run_steps(1));
+    ck_assert_uint_lt(n_prefetched, N);
+    ck_assert_uint_ge(n_prefetched, N - 8);
+    for (size_t i = 0; i < N; i++) {
+        ck_assert_uint_eq(credited[i], 1);
+        ck_assert_int_eq(prefetched[i], i >= N - n_prefetched);
+    }
+
+    adp_store_begin(store);
+    adp_store_end(store);
+    n_prefetched = 0;
+    ck_assert(run_steps(N));
+    ck_assert_uint_eq(n_prefetched, 0);
+    end_thread();
+    ck_assert(run_steps(N));
+    check_released(N);
+    adp_collector_destroy(collector);
+}
+END_TEST
+
 START_TEST(the_collector_goes_meanwhile)
 {
     end_thread();
@@ -232,6 +268,7 @@ main(void)
     tcase_add_test(tc, an_owner_goes_meanwhile);
     tcase_add_test(tc, all_at_once);
     tcase_add_test(tc, room_without_a_collection);
+    tcase_add_test(tc, fetched_ahead);
     tcase_add_test(tc, the_collector_goes_meanwhile);
     return test_run_nofork(s);
 }
