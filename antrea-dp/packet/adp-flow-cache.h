@@ -115,8 +115,8 @@ void adp_flow_cache_remember(struct adp_flow_cache *,
 /* Counts a packet for which a cached walk was replayed. */
 void adp_flow_cache_count_replay(struct adp_flow_cache *);
 
-/* Counts one that can't be kept: there is more to it, or flows ask for more than
- * a session's key has. */
+/* Counts one that can't be kept: there is more to it, or flows ask for more
+ * than a session's key has. */
 void adp_flow_cache_count_uncacheable(struct adp_flow_cache *);
 
 /* Sums over all threads.  What counts events has those of threads that have
