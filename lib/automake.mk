@@ -110,6 +110,7 @@ lib_libadp_la_SOURCES = \
 	lib/store/adp-ingress.h \
 	lib/store/adp-pace.h \
 	lib/store/adp-reserve.c \
+	lib/store/adp-prefetch.h \
 	lib/store/adp-reserve.h \
 	lib/store/adp-session-parse.c \
 	lib/store/adp-session-parse.h \

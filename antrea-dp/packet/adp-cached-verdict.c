@@ -5,6 +5,7 @@
 
 #include "adp-bridge-shared.h"
 #include "adp-credit.h"
+#include "adp-prefetch.h"
 #include "adp-tunnel.h"
 #include "bitmap.h"
 #include "hash.h"
@@ -467,12 +468,10 @@ cached_prefetch(const struct adp_stored *up)
 {
     const struct adp_cached_verdict *v
         = (const struct adp_cached_verdict *) (const void *) up;
-    const char *hits = (const char *) v->hits;
-    const size_t size = v->content.n_hits * sizeof *v->hits;
 
-    for (size_t ofs = 0; ofs < size; ofs += CACHE_LINE_SIZE) {
-        OVS_PREFETCH(hits + ofs);
-    }
+    adp_prefetch_lines(v->hits,
+                       DIV_ROUND_UP(v->content.n_hits * sizeof *v->hits,
+                                    CACHE_LINE_SIZE));
 }
 
 static void

@@ -6,6 +6,7 @@
 #include "adp-bridge-shared.h"
 #include "adp-cached-verdict.h"
 #include "adp-key.h"
+#include "adp-prefetch.h"
 #include "adp-session-parse.h"
 #include "adp-summary.h"
 #include "adp-tuple.h"
@@ -270,14 +271,6 @@ choose_bucket(const struct adp_group *group,
 /* Fetching. */
 
 static void
-prefetch_lines(const void *p, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        OVS_PREFETCH((const char *) p + i * CACHE_LINE_SIZE);
-    }
-}
-
-static void
 fetch_walk(const struct adp_walk_cache *cache,
            struct adp_walk_fetch *fetch)
 {
@@ -294,9 +287,9 @@ fetch_walk(const struct adp_walk_cache *cache,
          * the cache. */
         fetch->cached = body->conn0;
         fetch->token = &body->token;
-        prefetch_lines(fetch->cached, WALK_LINES);
-        prefetch_lines(adp_store_at(cache->verdicts, body->token.slot),
-                       ADP_CACHED_VERDICT_LINES);
+        adp_prefetch_lines(fetch->cached, WALK_LINES);
+        adp_prefetch_lines(adp_store_at(cache->verdicts, body->token.slot),
+                           ADP_CACHED_VERDICT_LINES);
     }
 }
 

@@ -6,6 +6,7 @@
 #include "adp-store-private.h"
 
 #include "adp-count.h"
+#include "adp-prefetch.h"
 
 /* Where all has to be done at once. */
 #define ALL SIZE_MAX
@@ -50,29 +51,33 @@ next_store(struct adp_collector *c, const struct adp_store *store)
 
 /* One verdict. */
 
+/* True if something is to be credited: until then its thread may be at it.
+ * Sets '*n_packets' to what was counted. */
+static bool
+has_news(const struct adp_store *store, uint32_t slot, uint64_t *n_packets)
+{
+    atomic_read_explicit(&adp_store_at(store, slot)->n_packets, n_packets,
+                         memory_order_acquire);
+    return *n_packets != adp_store_record(store, slot)->n_packets;
+}
+
 /* Starts to fetch the verdict. */
 static void
 fetch(const struct adp_store *store, uint32_t slot)
 {
-    const char *v = (const char *) adp_store_at(store, slot);
-
-    for (size_t ofs = 0; ofs < store->class->size; ofs += CACHE_LINE_SIZE) {
-        OVS_PREFETCH(v + ofs);
-    }
+    adp_prefetch_lines(adp_store_at(store, slot),
+                       store->class->size / CACHE_LINE_SIZE);
     OVS_PREFETCH_WRITE(adp_store_record(store, slot));
 }
 
-/* Starts to fetch what it points to, if there is something to be credited:
- * until then its thread may be at it. */
+/* Starts to fetch what it points to, if that will be read. */
 static void
 fetch_more(const struct adp_store *store, uint32_t slot)
 {
-    struct adp_stored *v = adp_store_at(store, slot);
     uint64_t n_packets;
 
-    atomic_read_explicit(&v->n_packets, &n_packets, memory_order_acquire);
-    if (n_packets != adp_store_record(store, slot)->n_packets) {
-        store->class->prefetch(v);
+    if (has_news(store, slot, &n_packets)) {
+        store->class->prefetch(adp_store_at(store, slot));
     }
 }
 
@@ -84,8 +89,7 @@ credit(const struct adp_store *store, uint32_t slot)
     uint64_t n_packets, n_bytes;
     void *owner;
 
-    atomic_read_explicit(&v->n_packets, &n_packets, memory_order_acquire);
-    if (n_packets == record->n_packets) {
+    if (!has_news(store, slot, &n_packets)) {
         return;
     }
     atomic_read_relaxed(&v->n_bytes, &n_bytes);

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What ovs-vswitchd's memory grows by."""
 
-import json
-
 import node
 import traffic
 from case import Case, Sample
@@ -35,7 +33,7 @@ def reported(switch, name):
 
     if switch.side.datapath_type != 'antrea':
         return None
-    return find(json.loads(switch.control('antrea-dp/stats-show', 'br-int')))
+    return find(switch.datapath_stats())
 
 
 class MoreThanStock:

@@ -215,8 +215,7 @@ class StateLoad(StateCase):
     def parts(switch):
         """What took the longest turn since the last call; nothing with a
         daemon that doesn't tell."""
-        return json.loads(switch.control(
-            'antrea-dp/stats-show', 'br-int')).get('turns', {}).get('recent')
+        return switch.datapath_stats().get('turns', {}).get('recent')
 
 
 class StateAddress(StateCase):
@@ -486,23 +485,19 @@ class Expired(Case):
         if present < n_expiring:
             raise RuntimeError('%d of %d connections expired too early'
                                % (n_expiring + n_living - present, n_expiring))
-        before = self.packets(switch)
+        before = switch.datapath_stats()['packets']
         started = time.monotonic()
         while switch.n_connections() > n_living + self.few * n_expiring:
             if time.monotonic() - started > self.patience:
                 raise RuntimeError('%d connections have not expired'
                                    % (switch.n_connections() - n_living))
             time.sleep(1)
-        after = self.packets(switch)
+        after = switch.datapath_stats()['packets']
         switch.generator.stop()
         return Sample(after['decides'] - before['decides'],
                       hits=after['hits'] - before['hits'],
                       expired=present - switch.n_connections(),
                       seconds=time.monotonic() - started)
-
-    @staticmethod
-    def packets(switch):
-        return json.loads(switch.control('antrea-dp/stats-show'))['packets']
 
 
 class TwoThreads(Established):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A private Open vSwitch with one PMD thread and net_gen ports."""
 
+import json
 import os
 import re
 import shutil
@@ -309,6 +310,10 @@ class Switch:
             raise RuntimeError('no PMD thread: ' + text[:500])
         return {m[1].strip(): float(m[2]) for m in re.finditer(
             r'^ +([^:\n]+): +([0-9.]+)', pmd[0], re.M)}
+
+    def datapath_stats(self):
+        """What antrea-dp says of itself."""
+        return json.loads(self.control('antrea-dp/stats-show', 'br-int'))
 
     def threads(self, name):
         """Numbers, for tools of the kernel, of those whose names begin so."""
