@@ -47,10 +47,14 @@ antrea_dp_ovs_vswitchd_SOURCES = \
 	antrea-dp/control/adp-control-catch.h \
 	antrea-dp/control/adp-control-methods.c \
 	antrea-dp/control/adp-control-methods.h \
+	antrea-dp/control/adp-control-stats.c \
+	antrea-dp/control/adp-control-stats.h \
 	antrea-dp/control/adp-control-transaction.c \
 	antrea-dp/control/adp-control-transaction.h \
 	antrea-dp/control/adp-control.c \
 	antrea-dp/control/adp-control.h \
+	antrea-dp/control/adp-counted-command.c \
+	antrea-dp/control/adp-counted-command.h \
 	antrea-dp/netdev/adp-addresses.c \
 	antrea-dp/netdev/adp-kernel-port.c \
 	antrea-dp/netdev/adp-kernel-port.h \
@@ -110,6 +114,7 @@ antrea_dp_ovs_vswitchd_SOURCES = \
 	antrea-dp/packet/adp-walk-cache.h \
 	antrea-dp/packet/adp-walk.c \
 	antrea-dp/packet/adp-walk.h \
+	antrea-dp/provider/adp-commands.c \
 	antrea-dp/provider/adp-configure.c \
 	antrea-dp/provider/adp-configure.h \
 	antrea-dp/provider/adp-cut-gtpu.c \
@@ -120,8 +125,6 @@ antrea_dp_ovs_vswitchd_SOURCES = \
 	antrea-dp/provider/adp-gone-flows.c \
 	antrea-dp/provider/adp-hash-fields.c \
 	antrea-dp/provider/adp-headers.c \
-	antrea-dp/provider/adp-learned-first.c \
-	antrea-dp/provider/adp-learned-first.h \
 	antrea-dp/provider/adp-lldp-neighbors.c \
 	antrea-dp/provider/adp-long-messages.c \
 	antrea-dp/provider/adp-mcast-reports.c \
@@ -129,6 +132,8 @@ antrea_dp_ovs_vswitchd_SOURCES = \
 	antrea-dp/provider/adp-mpls-labels.c \
 	antrea-dp/provider/adp-provider.c \
 	antrea-dp/provider/adp-quoted-ports.c \
+	antrea-dp/provider/adp-request-order.c \
+	antrea-dp/provider/adp-request-order.h \
 	antrea-dp/provider/adp-stacked-tags.c \
 	antrea-dp/provider/adp-system.c \
 	antrea-dp/provider/adp-system.h \
@@ -194,8 +199,9 @@ antrea_dp_ovs_vswitchd_SOURCES = \
 	antrea-dp/state/adp-state.c \
 	antrea-dp/state/adp-state.h
 # Of these functions of upstream's, adp-flush.c (ct_*, rconn_recv*, rconn_run*,
-# unixctl_command_reply), adp-learned-first.c (rconn_destroy), adp-system.c (dp_enumerate_names, dp_parse_name,
-# unixctl_command_register), adp-addresses.c (netdev_get_addrs*),
+# unixctl_command_reply), adp-request-order.c (rconn_destroy), adp-system.c
+# (dp_*_name*), adp-commands.c (unixctl_command_register), adp-addresses.c
+# (netdev_get_addrs*),
 # adp-mark-port.c (netdev_open, _get_type, _set_config), adp-netdev-wrap.c (what
 # packets pass), adp-headers.c (commit_odp_actions, odp_nsh_*),
 # adp-gone-bridges.c (recirc_free_ofproto), adp-gone-flows.c
@@ -285,7 +291,5 @@ antrea_dp_libcontrol_la_SOURCES = \
 	antrea-dp/control/adp-control-hold.h \
 	antrea-dp/control/adp-control-stage.c \
 	antrea-dp/control/adp-control-stage.h \
-	antrea-dp/control/adp-control-stats.c \
-	antrea-dp/control/adp-control-stats.h \
 	antrea-dp/control/adp-control-text.c \
 	antrea-dp/control/adp-control-text.h

@@ -15,6 +15,7 @@
  */
 
 #include "adp-bridge-shared.h"
+#include "adp-credit.h"
 #include "adp-journal.h"
 #include "adp-rule-set.h"
 #include "openvswitch/hmap.h"
@@ -94,13 +95,10 @@ struct adp_bridge_own {
 
     /* adp-credit.c */
     bool credit_amid;                   /* Something is left for later. */
-    long long int credit_begins_with;   /* Collected when that began, ... */
-    long long int credited_until;       /* ... and when it last ended. */
+    struct adp_collected credit_begins_with;    /* When that began, ... */
+    struct adp_collected credit_known;          /* ... and last ended. */
     uint64_t table_credit[ADP_N_TABLES][2]; /* Credited: matched, missed. */
     uint64_t credited_idle_passes;
-    /* Flows with fin_timeout() that a TCP connection has ended on, each
-     * referenced, until the next run. */
-    struct rule_collection ended;
 };
 
 /* adp-journal.c */

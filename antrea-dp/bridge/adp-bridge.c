@@ -61,7 +61,6 @@ adp_bridge_init(struct adp_bridge *b)
     atomic_init(&b->miss_to_controller, false);
     atomic_init(&b->controller_meter, UINT32_MAX);
     ovs_list_init(&b->own->unswept);
-    rule_collection_init(&b->own->ended);
     b->own->round = 1;
     simap_init(&b->own->special_ports);
     ofputil_port_map_init(&b->own->port_map);
@@ -112,7 +111,6 @@ adp_bridge_stop(struct adp_bridge *b)
     }
 
     adp_expire_stop(b);
-    adp_credit_stop(b);
 }
 
 void

@@ -63,52 +63,25 @@ openflow_twin(const struct adp_bridge *b, const struct adp_rule *rule)
     return twin || !adp_rule_is_awaited(rule) ? twin : owner;
 }
 
-static const struct ofpact_fin_timeout *
-next_fin_timeout(const struct rule *rule,
-                 const struct ofpact_fin_timeout *previous)
-{
-    const struct rule_actions *actions = rule_get_actions(rule);
-
-    return adp_op_next_fin_timeout(actions->ofpacts, actions->ofpacts_len,
-                                   previous);
-}
-
-static void
-forget_ended(struct rule_collection *ended)
-{
-    struct rule *rule;
-
-    RULE_COLLECTION_FOR_EACH (rule, ended) {
-        ofproto_rule_unref(rule);
-    }
-    rule_collection_destroy(ended);
-    rule_collection_init(ended);
-}
-
 /* Does what fin_timeout() asks for once TCP connections end: it is no part of
- * verdicts, which hold for all packets of a connection.  Who asks for counters
- * may have flow tables locked, so it is done by the next adp_credit_run(). */
+ * verdicts, which hold for all packets of a connection. */
 static void
-reduce_timeouts(struct adp_bridge *b)
+reduce_timeouts(struct rule *rule)
     OVS_EXCLUDED(ofproto_mutex)
 {
-    struct rule_collection *ended = &b->own->ended;
-    struct rule *rule;
+    const struct rule_actions *actions = rule_get_actions(rule);
+    const struct ofpact_fin_timeout *fin = NULL;
 
-    RULE_COLLECTION_FOR_EACH (rule, ended) {
-        const struct ofpact_fin_timeout *fin = NULL;
-
-        while ((fin = next_fin_timeout(rule, fin)) != NULL) {
-            ofproto_rule_reduce_timeouts(rule, fin->fin_idle_timeout,
-                                         fin->fin_hard_timeout);
-        }
+    while ((fin = adp_op_next_fin_timeout(actions->ofpacts,
+                                          actions->ofpacts_len, fin))) {
+        ofproto_rule_reduce_timeouts(rule, fin->fin_idle_timeout,
+                                     fin->fin_hard_timeout);
     }
-    forget_ended(ended);
 }
 
 static void
-credit_flow(struct adp_bridge *b, struct rule *rule,
-            const struct adp_stats_delta *delta)
+credit_flow(struct rule *rule, const struct adp_stats_delta *delta)
+    OVS_EXCLUDED(ofproto_mutex)
 {
     struct dpif_flow_stats stats = {
         .n_packets = delta->n_packets,
@@ -119,10 +92,8 @@ credit_flow(struct adp_bridge *b, struct rule *rule,
 
     rule_dpif_credit_stats(CONTAINER_OF(rule, struct rule_dpif, up), &stats,
                            false);
-    if (delta->tcp_flags & (TCP_FIN | TCP_RST)
-        && next_fin_timeout(rule, NULL)) {
-        ofproto_rule_ref(rule);
-        rule_collection_add(&b->own->ended, rule);
+    if (delta->tcp_flags & (TCP_FIN | TCP_RST)) {
+        reduce_timeouts(rule);
     }
 }
 
@@ -135,7 +106,7 @@ credit_rule(struct adp_rule *rule, const struct adp_stats_delta *delta,
     struct rule *twin = openflow_twin(b, rule);
 
     if (twin) {
-        credit_flow(b, twin, delta);
+        credit_flow(twin, delta);
     } else {
         adp_learn_table_credit(b->learn, rule, delta);
     }
@@ -151,7 +122,7 @@ adp_credit_early(struct adp_bridge *b, const struct adp_learn_entry *entry)
                                                  fm->priority);
 
         if (rule) {
-            credit_flow(b, rule, &entry->early);
+            credit_flow(rule, &entry->early);
         }
     }
 }
@@ -277,57 +248,28 @@ goes_on(void *credit_)
     return adp_turn_slice_goes_on(&credit->slice);
 }
 
-static bool
-credit_all(struct credit *credit, const struct adp_stats_drain_cbs *cbs,
-           long long int collected_until)
-{
-    struct adp_bridge *b = credit->b;
-    struct adp_bridge_own *own = b->own;
-
-    if (!own->credit_amid || !cbs->goes_on) {
-        own->credit_begins_with = collected_until;
-    }
-    own->credit_amid = !adp_stats_drain(b->sink, cbs, credit);
-    if (!own->credit_amid) {
-        own->credited_until = own->credit_begins_with;
-    }
-    credit_tables(b);
-    credit_drops(b);
-    return !own->credit_amid;
-}
-
 bool
-adp_credit_run(struct adp_bridge *b, long long int collected_until)
+adp_credit_run(struct adp_bridge *b, struct adp_collected collected)
 {
     static const struct adp_stats_drain_cbs cbs = {
         .rule = credit_rule,
         .bucket = credit_bucket,
         .goes_on = goes_on,
     };
+    struct adp_bridge_own *own = b->own;
     struct credit credit = { .b = b };
 
     adp_turn_slice_init(&credit.slice);
-    bool done = credit_all(&credit, &cbs, collected_until);
-    reduce_timeouts(b);
-    return done;
-}
-
-void
-adp_credit_finish(struct adp_bridge *b, long long int collected_until)
-{
-    static const struct adp_stats_drain_cbs cbs = {
-        .rule = credit_rule,
-        .bucket = credit_bucket,
-    };
-    struct credit credit = { .b = b };
-
-    credit_all(&credit, &cbs, collected_until);
-}
-
-void
-adp_credit_stop(struct adp_bridge *b)
-{
-    forget_ended(&b->own->ended);
+    if (!own->credit_amid) {
+        own->credit_begins_with = collected;
+    }
+    own->credit_amid = !adp_stats_drain(b->sink, &cbs, &credit);
+    if (!own->credit_amid) {
+        own->credit_known = own->credit_begins_with;
+    }
+    credit_tables(b);
+    credit_drops(b);
+    return !own->credit_amid;
 }
 
 bool
@@ -336,8 +278,8 @@ adp_credit_is_amid(const struct adp_bridge *b)
     return b->own->credit_amid;
 }
 
-long long int
-adp_credit_known_until(const struct adp_bridge *b)
+struct adp_collected
+adp_credit_known(const struct adp_bridge *b)
 {
-    return b->own->credited_until;
+    return b->own->credit_known;
 }

@@ -21,17 +21,20 @@ void adp_credit_hit(struct adp_bridge *, const struct adp_hit *,
 void adp_credit_tunnel_port(const struct adp_bridge *, ofp_port_t,
                             uint64_t n_packets, uint64_t n_bytes);
 
+/* What has been credited: all that was counted before collection number 'n'
+ * of packet threads' counters began, and when that was. */
+struct adp_collected {
+    uint64_t n;                         /* From 1 on. */
+    long long int until_ms;
+};
+
 /* Main thread: gives OpenFlow what was credited, as far as a slice of the turn
- * goes; or all of it.  Whatever was counted before 'collected_until' has been
- * credited by now.  Returns true if that is all. */
-bool adp_credit_run(struct adp_bridge *, long long int collected_until);
-void adp_credit_finish(struct adp_bridge *, long long int collected_until);
-/* Before the bridge goes. */
-void adp_credit_stop(struct adp_bridge *);
+ * goes.  Returns true if that is all. */
+bool adp_credit_run(struct adp_bridge *, struct adp_collected);
 /* Has adp_credit_run() left something? */
 bool adp_credit_is_amid(const struct adp_bridge *);
-/* OpenFlow knows of all packets that were counted before then. */
-long long int adp_credit_known_until(const struct adp_bridge *);
+/* What OpenFlow knows of. */
+struct adp_collected adp_credit_known(const struct adp_bridge *);
 /* Main thread: credits the flow that was made of 'entry' with the packets that
  * met that. */
 void adp_credit_early(struct adp_bridge *, const struct adp_learn_entry *);

@@ -8,7 +8,7 @@
  * as fit into a slice, in one table version, so that OpenFlow requests,
  * commands and packets of ports that it polls get their turn however many
  * wait.  A request of OpenFlow's that is about flows waits for those that
- * waited when it came (antrea-dp/provider/adp-learned-first.h). */
+ * waited when it came (antrea-dp/provider/adp-request-order.h). */
 
 #include <config.h>
 #include "adp-install.h"

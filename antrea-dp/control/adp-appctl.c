@@ -5,6 +5,7 @@
 
 #include "adp-bridge-pipeline.h"
 #include "adp-bridge.h"
+#include "adp-counted-command.h"
 #include "adp-shadow.h"
 #include "adp-show.h"
 #include "openvswitch/dynamic-string.h"
@@ -53,8 +54,8 @@ program_show(struct unixctl_conn *conn, int argc, const char *argv[],
 }
 
 static void
-stats_show(struct unixctl_conn *conn, int argc, const char *argv[],
-           void *aux OVS_UNUSED)
+show_counted(struct unixctl_conn *conn, int argc, const char *argv[],
+             void *aux OVS_UNUSED)
 {
     struct adp_bridge *b = find_bridge(conn, argc > 1 ? argv[1] : NULL);
 
@@ -75,6 +76,12 @@ stats_show(struct unixctl_conn *conn, int argc, const char *argv[],
         free(s);
         json_destroy(stats);
     }
+}
+
+static void
+stats_show(struct unixctl_conn *conn, int argc, const char *argv[], void *aux)
+{
+    adp_counted_command(conn, argc, argv, show_counted, aux);
 }
 
 static void

@@ -230,6 +230,13 @@ adp_control_session_run(struct adp_control_session *session)
 
 /* Methods. */
 
+static void
+stop_stats(struct adp_control_session *session)
+{
+    adp_control_stats_unref(session->stats);
+    session->stats = NULL;
+}
+
 /* NULL as long as they are under way. */
 static struct json *
 stats_result(struct adp_control_session *session)
@@ -237,8 +244,7 @@ stats_result(struct adp_control_session *session)
     struct json *result = adp_control_stats_get(session->stats);
 
     if (result) {
-        adp_control_stats_unref(session->stats);
-        session->stats = NULL;
+        stop_stats(session);
     }
     return result;
 }
@@ -500,7 +506,7 @@ method_stats(struct adp_control_call *call)
         return NULL;
     }
     call->session->stats = adp_control_stats_create(bridge, !brief);
-    return stats_result(call->session);
+    return NULL;
 }
 
 /* Nothing is there yet: has the call waited long enough? */
@@ -920,7 +926,10 @@ call_run(struct adp_control_call *call, const char *method_name,
         return NULL;
     }
     if (call->session->stats) {
-        return stats_result(call->session);
+        if (!adp_control_stats_is_lost(call->session->stats)) {
+            return stats_result(call->session);
+        }
+        stop_stats(call->session);      /* The method says which. */
     }
     return must_wait(call, method) ? NULL : method->cb(call);
 }

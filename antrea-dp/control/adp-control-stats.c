@@ -7,6 +7,7 @@
 
 #include "adp-bridge-pipeline.h"
 #include "adp-bridge.h"
+#include "adp-push-stats.h"
 #include "adp-show.h"
 #include "adp-state.h"
 #include "openvswitch/json.h"
@@ -16,7 +17,8 @@ struct adp_control_stats {
     unsigned int n_refs;        /* The client's and the reading's. */
     char *bridge_name;          /* It may be gone before the reading begins. */
     struct adp_bridge *bridge;  /* While there is one. */
-    struct json *json;
+    uint64_t asked;             /* See adp_push_stats_ask(). */
+    struct json *json;          /* Once that is there. */
     bool all;
     bool begun, ended;
 };
@@ -66,9 +68,8 @@ adp_control_stats_create(struct adp_bridge *b, bool all)
 
     stats->n_refs = 1;
     stats->bridge_name = xstrdup(adp_bridge_name(b));
-    stats->json = adp_show_stats(b, all);
+    stats->asked = adp_push_stats_ask();
     stats->all = all;
-    begin(stats);
     return stats;
 }
 
@@ -82,12 +83,22 @@ adp_control_stats_unref(struct adp_control_stats *stats)
     }
 }
 
+bool
+adp_control_stats_is_lost(const struct adp_control_stats *stats)
+{
+    return !stats->json && !adp_bridge_lookup(stats->bridge_name);
+}
+
 struct json *
 adp_control_stats_get(struct adp_control_stats *stats)
 {
+    struct adp_bridge *b = adp_bridge_lookup(stats->bridge_name);
     struct json *json = NULL;
 
-    if (!stats->begun) {
+    if (!stats->json && b && adp_push_stats_has(b, stats->asked)) {
+        stats->json = adp_show_stats(b, stats->all);
+    }
+    if (stats->json && !stats->begun) {
         begin(stats);
     }
     if (stats->ended) {

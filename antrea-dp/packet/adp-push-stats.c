@@ -4,14 +4,15 @@
  *
  * They are pushed into OpenFlow's at every turn of the main loop before flows
  * expire and before OpenFlow requests are answered.  Where much was counted
- * that takes more than one turn; who asks for counters meanwhile has the rest
- * pushed first, so that what dump-flows prints includes every packet handled
- * before the request, and flows expire by what was known when the last
- * collection that is complete began.
+ * that takes more than one turn.  Who asks for counters waits until a
+ * collection that began after that is credited, so that what dump-flows prints
+ * includes every packet handled before the request; and flows expire by what
+ * was known when the last collection that is credited began.
  *
  * Packet threads pay, too: what was collected comes back to their caches with
  * the next packet, and is put on a list once more.  So a large collection is
- * followed by a rest, and all take no more than about a tenth of the time. */
+ * followed by a rest, unless somebody waits for the next one, and all take no
+ * more than about a tenth of the time. */
 
 #include <config.h>
 #include "adp-push-stats.h"
@@ -35,15 +36,15 @@
  * a step, and PUSH_INTERVAL_MS at most. */
 #define STEPS_WITHOUT_REST 16
 
-DEFINE_STATIC_PER_THREAD_DATA(bool, is_main_thread, false);
-
-/* The present collection, and the last that has come to an end. */
+/* The present collection, the last that has come to an end, and the last that
+ * somebody waits for. */
 static bool incomplete;              /* As of the last run. */
 static bool had_slice;               /* In this turn. */
 static bool goes_on;                 /* The turn hasn't had a whole one. */
 static bool began_in_this_run;
-static long long int collection_began_ms;
-static long long int collected_until_ms;
+static struct adp_collected present;
+static struct adp_collected collected;
+static uint64_t n_wanted;
 static size_t n_steps;
 static long long int rests_until_ms;
 
@@ -51,17 +52,17 @@ static void
 begin_collection(void)
 {
     began_in_this_run = true;
-    collection_began_ms = time_msec();
+    present.n++;
+    present.until_ms = time_msec();
     n_steps = 0;
 }
 
 static void
 end_collection(void)
 {
-    collected_until_ms = collection_began_ms;
+    collected = present;
     if (n_steps > STEPS_WITHOUT_REST) {
-        rests_until_ms = (collection_began_ms
-                          + MIN(n_steps, PUSH_INTERVAL_MS));
+        rests_until_ms = present.until_ms + MIN(n_steps, PUSH_INTERVAL_MS);
     }
 }
 
@@ -69,7 +70,8 @@ end_collection(void)
 static bool
 rests(const struct adp_collector *c)
 {
-    return !adp_collector_is_amid(c) && time_msec() < rests_until_ms;
+    return (!adp_collector_is_amid(c) && present.n >= n_wanted
+            && time_msec() < rests_until_ms);
 }
 
 /* Credits what packet threads counted, as far as the slice permits: the rest
@@ -108,7 +110,6 @@ adp_push_stats_collect(void)
     enum adp_turn_section outer = adp_turn_enter(ADP_TURN_COUNTERS);
     struct adp_turn_slice slice;
 
-    *is_main_thread_get() = true;
     if (had_slice) {
         adp_turn_slice_init_rest(&slice);
     } else {
@@ -121,48 +122,13 @@ adp_push_stats_collect(void)
     adp_turn_leave(outer);
 }
 
-/* Has the last run left something, to be collected or to be credited? */
-static bool
-something_is_left(void)
-{
-    const struct adp_bridge *b;
-
-    for (b = adp_bridge_next(NULL); b && !incomplete; b = adp_bridge_next(b)) {
-        if (adp_credit_is_amid(b)) {
-            return true;
-        }
-    }
-    return incomplete;
-}
-
-void
-adp_push_stats_finish(void)
-{
-    struct adp_bridge *b;
-
-    /* Only the main thread answers requests; upstream reads counters in
-     * others, too, for flows that have gone. */
-    if (!*is_main_thread_get() || !something_is_left()) {
-        return;
-    }
-
-    enum adp_turn_section outer = adp_turn_enter(ADP_TURN_COUNTERS);
-    incomplete = goes_on = false;
-    collected_until_ms = time_msec();
-    adp_collector_finish(adp_cached_verdict_collector());
-    for (b = adp_bridge_next(NULL); b; b = adp_bridge_next(b)) {
-        adp_credit_finish(b, collected_until_ms);
-    }
-    adp_turn_leave(outer);
-}
-
 void
 adp_push_stats_run(struct adp_bridge *b)
 {
     enum adp_turn_section outer = adp_turn_enter(ADP_TURN_COUNTERS);
 
     adp_install_run(b);                 /* They may have counters already. */
-    adp_credit_run(b, collected_until_ms);
+    adp_credit_run(b, collected);
     adp_turn_enter(ADP_TURN_TUNNELS);
     adp_tunnels_run(b);
     adp_turn_leave(outer);
@@ -186,12 +152,17 @@ adp_push_stats_begin_wait(void)
     }
 }
 
-void
-adp_push_stats_run_all(struct adp_bridge *b)
+uint64_t
+adp_push_stats_ask(void)
 {
-    adp_push_stats_collect();
-    adp_push_stats_run(b);
-    adp_push_stats_finish();
+    n_wanted = present.n + 1;
+    return n_wanted;
+}
+
+bool
+adp_push_stats_has(const struct adp_bridge *b, uint64_t asked)
+{
+    return adp_credit_known(b).n >= asked;
 }
 
 void
@@ -200,7 +171,7 @@ adp_push_stats_wait(struct adp_bridge *b)
     adp_install_wait(b);
     adp_tunnels_wait(b);
     poll_timer_wait_until(b->next_push);
-    if (goes_on || adp_credit_is_amid(b)) {
+    if (goes_on || adp_credit_is_amid(b) || !adp_push_stats_has(b, n_wanted)) {
         poll_immediate_wake();
     }
 }

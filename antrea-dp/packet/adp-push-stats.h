@@ -6,6 +6,9 @@
 /* What packet threads leave for the main thread: counters.  For the main
  * thread. */
 
+#include <stdbool.h>
+#include <stdint.h>
+
 struct adp_bridge;
 
 /* Once a turn, before all bridges.  While there are none, which counters are
@@ -17,11 +20,13 @@ void adp_push_stats_begin_wait(void);
  * of a turn has a slice for it, others what is left of the turn's budget. */
 void adp_push_stats_collect(void);
 void adp_push_stats_run(struct adp_bridge *);
-/* Both, and holds what was counted until now. */
-void adp_push_stats_run_all(struct adp_bridge *);
 void adp_push_stats_wait(struct adp_bridge *);
 
-/* Any thread, before counters are read: pushes what the last run has left. */
-void adp_push_stats_finish(void);
+/* Somebody is to be told what was counted until now: once adp_push_stats_has()
+ * says for a bridge that what was asked for so is there, its counters tell.
+ * Until then the loop doesn't sleep.  It takes a turn, or several where much
+ * was counted. */
+uint64_t adp_push_stats_ask(void);
+bool adp_push_stats_has(const struct adp_bridge *, uint64_t asked);
 
 #endif /* adp-push-stats.h */

@@ -6,7 +6,7 @@
 #include <limits.h>
 #include <stdlib.h>
 
-#include "adp-learned-first.h"
+#include "adp-request-order.h"
 #include "conntrack-flush.h"
 #include "ct-dpif.h"
 #include "dp-hooks.h"
@@ -194,7 +194,7 @@ is_held(const struct rconn *rconn)
             return true;
         }
     }
-    return adp_learned_first_holds(rconn);
+    return adp_request_order_holds(rconn);
 }
 
 struct ofpbuf *
@@ -204,14 +204,14 @@ __wrap_rconn_recv(struct rconn *rconn)
         return NULL;
     }
     requester = rconn;
-    return adp_learned_first_recv(rconn, __real_rconn_recv);
+    return adp_request_order_recv(rconn, __real_rconn_recv);
 }
 
 void
 __wrap_rconn_recv_wait(struct rconn *rconn)
 {
     if (!is_held(rconn)) {
-        adp_learned_first_wait(rconn);
+        adp_request_order_wait(rconn);
         __real_rconn_recv_wait(rconn);
     }
 }

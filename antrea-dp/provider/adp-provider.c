@@ -338,7 +338,7 @@ adp_class_run(struct ofproto *ofproto)
     adp_turn_set_bridge(b->serial);
     adp_push_stats_run(b);
     /* Must see the flows' latest use. */
-    adp_expire_run(b, adp_credit_known_until(b));
+    adp_expire_run(b, adp_credit_known(b).until_ms);
     adp_expire_hide(b, &hidden);
     int error = base->run(ofproto);
     adp_expire_unhide(b, &hidden);
@@ -414,33 +414,6 @@ adp_class_packet_execute_prepare(struct ofproto *ofproto,
 {
     base->packet_execute_prepare(ofproto, opo);
     adp_journal_close_version(bridge_of(ofproto));
-}
-
-/* Counters. */
-
-static void
-adp_class_rule_get_stats(struct rule *rule, struct pkt_stats *stats,
-                         long long int *used)
-{
-    adp_push_stats_finish();
-    base->rule_get_stats(rule, stats, used);
-}
-
-static enum ofperr
-adp_class_group_get_stats(const struct ofgroup *group,
-                          struct ofputil_group_stats *stats)
-{
-    adp_push_stats_finish();
-    return base->group_get_stats(group, stats);
-}
-
-static void
-adp_class_query_tables(struct ofproto *ofproto,
-                       struct ofputil_table_features *features,
-                       struct ofputil_table_stats *stats)
-{
-    adp_push_stats_finish();
-    base->query_tables(ofproto, features, stats);
 }
 
 static enum ofperr
@@ -750,9 +723,6 @@ adp_provider_register(void)
     c->packet_execute_prepare = adp_class_packet_execute_prepare;
     c->group_construct = adp_class_group_construct;
     c->rule_dealloc = adp_class_rule_dealloc;
-    c->rule_get_stats = adp_class_rule_get_stats;
-    c->group_get_stats = adp_class_group_get_stats;
-    c->query_tables = adp_class_query_tables;
 
     c->port_construct = adp_class_port_construct;
     c->port_destruct = adp_class_port_destruct;

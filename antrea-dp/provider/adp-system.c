@@ -3,10 +3,9 @@
 /* The datapath type "system" as another name of ours.
  *
  * Of upstream's, two functions know names of datapaths, and commands that
- * trace packets know them by themselves.  The linker puts functions of ours
- * between those, and what commands are registered by, and who calls them
- * (--wrap, in automake.mk): __wrap_F() is called for F(), __real_F() is
- * upstream's. */
+ * trace packets know them by themselves (adp-commands.c).  The linker puts
+ * functions of ours between the former and who calls them (--wrap, in
+ * automake.mk): __wrap_F() is called for F(), __real_F() is upstream's. */
 
 #include <config.h>
 #include "adp-system.h"
@@ -18,7 +17,6 @@
 #include "dpif.h"
 #include "openvswitch/vlog.h"
 #include "sset.h"
-#include "unixctl.h"
 #include "util.h"
 
 VLOG_DEFINE_THIS_MODULE(adp_system);
@@ -29,13 +27,6 @@ int __real_dp_enumerate_names(const char *type, struct sset *names);
 int __wrap_dp_enumerate_names(const char *type, struct sset *names);
 void __real_dp_parse_name(const char *arg, char **name, char **type);
 void __wrap_dp_parse_name(const char *arg, char **name, char **type);
-
-void __real_unixctl_command_register(const char *name, const char *usage,
-                                     int min_args, int max_args,
-                                     unixctl_cb_func *, void *aux);
-void __wrap_unixctl_command_register(const char *name, const char *usage,
-                                     int min_args, int max_args,
-                                     unixctl_cb_func *, void *aux);
 
 static const char *base_type;
 static bool ours;
@@ -115,41 +106,11 @@ __wrap_dp_parse_name(const char *arg, char **name, char **type)
     }
 }
 
-/* Commands that trace. */
+/* Commands' arguments. */
 
-struct renaming {
-    unixctl_cb_func *cb;
-    void *aux;
-};
-
-/* Gives upstream's command its own name of the datapath. */
-static void
-run_renamed(struct unixctl_conn *conn, int argc, const char *argv[],
-            void *renaming_)
+char *
+adp_system_real_name(const char *arg)
 {
-    const struct renaming *renaming = renaming_;
-    char *base = xasprintf("ovs-%s", base_type);
-    const char **args = xcalloc(argc + 1, sizeof *args);
-
-    for (int i = 0; i < argc; i++) {
-        args[i] = ours && !strcmp(argv[i], SYSTEM_DATAPATH) ? base : argv[i];
-    }
-    renaming->cb(conn, argc, args, renaming->aux);
-    free(args);
-    free(base);
-}
-
-void
-__wrap_unixctl_command_register(const char *name, const char *usage,
-                                int min_args, int max_args,
-                                unixctl_cb_func *cb, void *aux)
-{
-    if (!strcmp(name, "ofproto/trace")) {
-        struct renaming *renaming = xmalloc(sizeof *renaming);
-
-        *renaming = (struct renaming) { .cb = cb, .aux = aux };
-        cb = run_renamed;
-        aux = renaming;
-    }
-    __real_unixctl_command_register(name, usage, min_args, max_args, cb, aux);
+    return (ours && !strcmp(arg, SYSTEM_DATAPATH)
+            ? xasprintf("ovs-%s", base_type) : xstrdup(arg));
 }

@@ -31,4 +31,8 @@ void adp_system_configure(bool wanted);
 
 bool adp_system_is_ours(void);
 
+/* What an argument of a command means: upstream's name of the datapath, if it
+ * names that, or itself.  The caller frees it. */
+char *adp_system_real_name(const char *arg);
+
 #endif /* adp-system.h */

@@ -17,10 +17,11 @@
 
 #include "adp-bridge.h"
 #include "adp-control.h"
+#include "adp-counted-command.h"
 #include "adp-flush.h"
 #include "adp-handover.h"
 #include "adp-heap.h"
-#include "adp-learned-first.h"
+#include "adp-request-order.h"
 #include "adp-removal.h"
 #include "adp-show-log.h"
 #include "adp-tunnel.h"
@@ -165,9 +166,9 @@ __wrap_connmgr_run(struct connmgr *mgr, handle_openflow *handle)
     enum adp_turn_section outer = adp_turn_enter(ADP_TURN_OPENFLOW);
 
     adp_flush_serve(ADP_FLUSH_REQUEST);
-    adp_learned_first_serve(served);
+    adp_request_order_serve(served);
     __real_connmgr_run(mgr, handle);
-    adp_learned_first_serve(NULL);
+    adp_request_order_serve(NULL);
     adp_flush_serve(ADP_FLUSH_NOBODY);
     if (served) {
         adp_removal_run(served);
@@ -182,6 +183,7 @@ __wrap_unixctl_server_run(struct unixctl_server *server)
     enum adp_turn_section outer = adp_turn_enter(ADP_TURN_COMMANDS);
 
     adp_flush_run();
+    adp_counted_commands_run();
     adp_flush_serve(ADP_FLUSH_COMMAND);
     __real_unixctl_server_run(server);
     adp_flush_serve(ADP_FLUSH_NOBODY);

@@ -13,7 +13,6 @@
 #include "adp-journal.h"
 #include "adp-mark-port.h"
 #include "adp-multicast.h"
-#include "adp-push-stats.h"
 #include "adp-removal.h"
 #include "adp-shadow.h"
 #include "adp-show-log.h"
@@ -609,7 +608,6 @@ adp_show_stats(struct adp_bridge *b, bool all)
     const struct adp_program *program;
     struct json *o = json_object_create();
 
-    adp_push_stats_run_all(b);
     program = ovsrcu_get(struct adp_program *, &b->program);
 
     json_object_put_string(o, "bridge", b->dpif.up.name);

@@ -15,7 +15,8 @@ struct ds;
 struct json;
 struct match;
 
-/* Counters, for the "stats" method, but for those of rules and Services.  With
+/* Counters, for the "stats" method, but for those of rules and Services: what
+ * packet threads counted, as far as it is collected (adp-push-stats.h).  With
  * 'all' takes the longest turn since the last such call. */
 struct json *adp_show_stats(struct adp_bridge *, bool all);
 /* Flows of the bridge, of all tables. */

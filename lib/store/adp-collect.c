@@ -8,9 +8,6 @@
 #include "adp-count.h"
 #include "adp-prefetch.h"
 
-/* Where all has to be done at once. */
-#define ALL SIZE_MAX
-
 /* What one verdict costs is mostly waiting for its memory, so that of those
  * behind it is asked for: so many ahead its own, and what it points to. */
 enum { FETCH_AHEAD = 8, FETCH_MORE_AHEAD = 4 };
@@ -315,15 +312,6 @@ adp_collector_release(struct adp_collector *c, size_t n)
     return take_leaving(c, &n);
 }
 
-void
-adp_collector_finish(struct adp_collector *c)
-{
-    if (c->amid) {
-        adp_collector_run(c, ALL);
-    }
-    adp_collector_run(c, ALL);
-}
-
 bool
 adp_collector_is_amid(const struct adp_collector *c)
 {
@@ -354,7 +342,7 @@ adp_collector_forget(struct adp_collector *c, const void *owner)
 void
 adp_collector_destroy(struct adp_collector *c)
 {
-    size_t n = ALL;
+    size_t n = SIZE_MAX;
 
     dissolve_abandoned(c, &n);
     ovs_assert(ovs_list_is_empty(&c->stores));

@@ -245,15 +245,13 @@ struct adp_collector *adp_collector_create(const struct adp_store_class *);
 void adp_collector_destroy(struct adp_collector *);
 
 /* Goes on with the present collection, or begins one.  Looks at some 'n'
- * verdicts.  Returns true when it has come to an end. */
+ * verdicts.  Returns true when it has come to an end: everything is credited
+ * that was counted before it began. */
 bool adp_collector_run(struct adp_collector *, size_t n);
 
 /* Without one, gives slots of verdicts that have left back, some 'n'.  Returns
  * true if none is left. */
 bool adp_collector_release(struct adp_collector *, size_t n);
-
-/* Credits everything that was counted before the call. */
-void adp_collector_finish(struct adp_collector *);
 
 /* True if a collection has begun and not ended. */
 bool adp_collector_is_amid(const struct adp_collector *);

@@ -547,6 +547,26 @@ def counters(c, other, ports):
     show('says so', [c.take(is_flow_removed)])
 
 
+def pipelined(c, other, ports):
+    """Who asks without waiting for answers gets each in its turn."""
+    messages = []
+    for i in range(90):
+        messages += [
+            flow(c, [output(2)], priority=100 + i, in_port=1),
+            parser.OFPAggregateStatsRequest(
+                c, 0, 0, ofp.OFPP_ANY, ofp.OFPG_ANY, 0, 0,
+                parser.OFPMatch()),
+            parser.OFPEchoRequest(c, b'%d' % i),
+            flow(c, [parser.OFPActionGroup(8)], priority=300 + i)]
+    for message in messages:
+        c.send_msg(message)
+    c.barrier()
+    numbers = {message.xid: i for i, message in enumerate(messages)}
+    came = c.take_all(lambda m: m.xid in numbers)
+    print('--- in this order:', [numbers[m.xid] for m in came])
+    show('each of them', came)
+
+
 def bundles(c, other, ports):
     atomic, ordered = ofp.OFPBF_ATOMIC, ofp.OFPBF_ORDERED
 
@@ -790,8 +810,8 @@ def many(c, other, ports):
 
 
 SECTIONS = (beginnings, tables, tlv_maps, meters, groups, endpoints, copies,
-            evictions, flow_mods, counters, bundles, versions, monitors,
-            packets, unasked, many)
+            evictions, flow_mods, counters, pipelined, bundles, versions,
+            monitors, packets, unasked, many)
 
 
 def main():

@@ -213,6 +213,12 @@ adp_control_stats_unref(struct adp_control_stats *stats)
     free(stats);
 }
 
+bool
+adp_control_stats_is_lost(const struct adp_control_stats *stats OVS_UNUSED)
+{
+    return false;
+}
+
 struct json *
 adp_control_stats_get(struct adp_control_stats *stats)
 {

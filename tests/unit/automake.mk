@@ -83,7 +83,7 @@ UNIT_TESTS = \
 	tests/unit/test-journal \
 	tests/unit/test-learn \
 	tests/unit/test-learn-again \
-	tests/unit/test-learned-first \
+	tests/unit/test-counted-command \
 	tests/unit/test-cow \
 	tests/unit/test-waste \
 	tests/unit/test-match-random \
@@ -130,6 +130,7 @@ UNIT_TESTS = \
 	tests/unit/test-program \
 	tests/unit/test-push-stats \
 	tests/unit/test-recent \
+	tests/unit/test-request-order \
 	tests/unit/test-flush \
 	tests/unit/test-fqdns \
 	tests/unit/test-fqdns-slices \
@@ -258,6 +259,7 @@ tests_unit_test_configure_LDFLAGS = $(AM_LDFLAGS) \
 	-Wl,--wrap=vlog
 
 tests_unit_test_cached_verdict_SOURCES = \
+	tests/unit/collect-all.h \
 	tests/unit/credit-nobody.h \
 	tests/unit/no-tunnels.h \
 	tests/unit/talk.c \
@@ -582,6 +584,11 @@ tests_unit_test_push_stats_LDFLAGS = $(AM_LDFLAGS) \
 tests_unit_test_recent_SOURCES = tests/unit/test-recent.c
 tests_unit_test_recent_LDADD = $(UNIT_LIBS)
 
+tests_unit_test_counted_command_SOURCES = \
+	antrea-dp/control/adp-counted-command.c \
+	tests/unit/test-counted-command.c
+tests_unit_test_counted_command_LDADD = $(UNIT_LIBS)
+
 tests_unit_test_flush_SOURCES = \
 	antrea-dp/provider/adp-flush.c \
 	tests/unit/talk.c \
@@ -597,13 +604,14 @@ tests_unit_test_flush_LDFLAGS = $(AM_LDFLAGS) \
 	-Wl,--wrap=time_msec \
 	-Wl,--wrap=unixctl_command_reply
 
-tests_unit_test_learned_first_SOURCES = \
-	antrea-dp/provider/adp-learned-first.c \
-	tests/unit/test-learned-first.c
-tests_unit_test_learned_first_LDADD = $(UNIT_LIBS)
-tests_unit_test_learned_first_LDFLAGS = $(AM_LDFLAGS) \
+tests_unit_test_request_order_SOURCES = \
+	antrea-dp/provider/adp-request-order.c \
+	tests/unit/test-request-order.c
+tests_unit_test_request_order_LDADD = $(UNIT_LIBS)
+tests_unit_test_request_order_LDFLAGS = $(AM_LDFLAGS) \
 	-Wl,--wrap=poll_immediate_wake_at \
-	-Wl,--wrap=rconn_destroy
+	-Wl,--wrap=rconn_destroy \
+	-Wl,--wrap=rconn_get_connection_seqno
 
 FQDNS_WORLD = \
 	tests/unit/fqdns-world.h \
@@ -741,6 +749,7 @@ tests_unit_test_secret_hash_SOURCES = tests/unit/test-secret-hash.c
 tests_unit_test_secret_hash_LDADD = $(UNIT_LIBS)
 
 tests_unit_test_store_SOURCES = \
+	tests/unit/collect-all.h \
 	tests/unit/little-memory.h \
 	tests/unit/test-store.c \
 	tests/unit/tunnel-kinds.h
@@ -748,10 +757,14 @@ tests_unit_test_store_LDADD = $(UNIT_LIBS)
 tests_unit_test_store_LDFLAGS = $(AM_LDFLAGS) \
 	-Wl,--wrap=mprotect
 
-tests_unit_test_awaited_SOURCES = tests/unit/test-awaited.c
+tests_unit_test_awaited_SOURCES = \
+	tests/unit/collect-all.h \
+	tests/unit/test-awaited.c
 tests_unit_test_awaited_LDADD = $(UNIT_LIBS)
 
-tests_unit_test_collector_SOURCES = tests/unit/test-collector.c
+tests_unit_test_collector_SOURCES = \
+	tests/unit/collect-all.h \
+	tests/unit/test-collector.c
 tests_unit_test_collector_LDADD = $(UNIT_LIBS)
 
 STATE_WORLD = \

@@ -10,6 +10,7 @@
 
 #include "adp-pace.h"
 #include "adp-store.h"
+#include "collect-all.h"
 #include "ovs-rcu.h"
 #include "test-run.h"
 #include "util.h"
@@ -148,7 +149,7 @@ START_TEST(leave)
     something_is_awaited = false;
     ovsrcu_quiesce();
     ovsrcu_barrier();
-    adp_collector_finish(collector);
+    collect_all(collector);
     for (size_t i = 0; i < N_FEW; i++) {
         bool has_left = i % each == each - 1;
 

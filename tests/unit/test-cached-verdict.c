@@ -13,6 +13,7 @@
 #include "adp-ports.h"
 #include "adp-summary.h"
 #include "adp-tunnel.h"
+#include "collect-all.h"
 #include "conntrack.h"
 #include "credit-nobody.h"
 #include "dp-packet.h"
@@ -217,7 +218,7 @@ grow_old(void)
     }
     ovsrcu_quiesce();
     ovsrcu_barrier();
-    adp_collector_finish(adp_cached_verdict_collector());
+    collect_all(adp_cached_verdict_collector());
     adp_store_add_counts(store, &counts);
     ck_assert(!counts.n_verdicts && !counts.n_leaving);
 }

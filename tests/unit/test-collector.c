@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "adp-store.h"
+#include "collect-all.h"
 #include "ovs-rcu.h"
 #include "test-run.h"
 #include "util.h"
@@ -185,7 +186,7 @@ START_TEST(all_at_once)
 {
     end_thread();
     ck_assert(!run_steps(3));
-    adp_collector_finish(collector);
+    collect_all(collector);
     check_released(N);
     adp_collector_destroy(collector);
 }
@@ -214,7 +215,7 @@ START_TEST(room_without_a_collection)
     ck_assert(!adp_collector_is_amid(collector));
     check_released(N);
     ck_assert_uint_eq(credited[N], 0);
-    adp_collector_finish(collector);
+    collect_all(collector);
     ck_assert_uint_eq(credited[N], 1);
     end_thread();
     adp_collector_destroy(collector);

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "adp-flush.h"
-#include "adp-learned-first.h"
+#include "adp-request-order.h"
 #include "conntrack.h"
 #include "conntrack-flush.h"
 #include "conntrack-private.h"
@@ -45,20 +45,20 @@
 /* No flow is learned. */
 
 bool
-adp_learned_first_holds(const struct rconn *rconn OVS_UNUSED)
+adp_request_order_holds(const struct rconn *rconn OVS_UNUSED)
 {
     return false;
 }
 
 struct ofpbuf *
-adp_learned_first_recv(struct rconn *rconn,
+adp_request_order_recv(struct rconn *rconn,
                        struct ofpbuf *(*receive)(struct rconn *))
 {
     return receive(rconn);
 }
 
 void
-adp_learned_first_wait(const struct rconn *rconn OVS_UNUSED)
+adp_request_order_wait(const struct rconn *rconn OVS_UNUSED)
 {
 }
 

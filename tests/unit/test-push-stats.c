@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /* Counters on their way from packet threads to OpenFlow, turn by turn: what
- * comes first, what a slice leaves for the next turn, and that who asks for
- * counters gets all. */
+ * comes first, what a slice leaves for the next turn, and when who asks for
+ * counters gets them. */
 
 #include <config.h>
 #include <check.h>
-#include <pthread.h>
 
 #include "adp-bridge-shared.h"
 #include "adp-cached-verdict.h"
@@ -90,13 +89,6 @@ adp_collector_release(struct adp_collector *c OVS_UNUSED, size_t n)
     return !leaving || !--leaving;
 }
 
-void
-adp_collector_finish(struct adp_collector *c OVS_UNUSED)
-{
-    note('C');
-    steps_left = 0;
-}
-
 /* Of the turn's budget. */
 static size_t rest_size;
 
@@ -130,7 +122,7 @@ enum { N_BRIDGES = 2 };
 static struct adp_bridge *bridges[N_BRIDGES];
 static bool has_bridges;
 static bool amid[N_BRIDGES];
-static long long int known_until[N_BRIDGES];
+static struct adp_collected known[N_BRIDGES];
 
 static size_t
 index_of(const struct adp_bridge *b)
@@ -148,21 +140,22 @@ adp_bridge_next(const struct adp_bridge *prev)
 }
 
 bool
-adp_credit_run(struct adp_bridge *b, long long int collected_until)
+adp_credit_run(struct adp_bridge *b, struct adp_collected collected)
 {
+    size_t i = index_of(b);
+
     ck_assert_int_eq(section, ADP_TURN_COUNTERS);
     note('r');
-    known_until[index_of(b)] = collected_until;
-    return !amid[index_of(b)];
+    if (!amid[i]) {
+        known[i] = collected;
+    }
+    return !amid[i];
 }
 
-void
-adp_credit_finish(struct adp_bridge *b, long long int collected_until)
+struct adp_collected
+adp_credit_known(const struct adp_bridge *b)
 {
-    ck_assert_int_eq(section, ADP_TURN_COUNTERS);
-    note('R');
-    known_until[index_of(b)] = collected_until;
-    amid[index_of(b)] = false;
+    return known[index_of(b)];
 }
 
 bool
@@ -241,7 +234,7 @@ START_TEST(all_in_one_turn)
     steps = 3;
     turn(2000);
     expect("cccirt");
-    ck_assert_int_eq(known_until[0], 2000);
+    ck_assert_int_eq(known[0].until_ms, 2000);
     ck_assert(!wakes());
     expect("wW");
     ck_assert_int_eq(wakes_at, 3000);
@@ -256,24 +249,24 @@ START_TEST(in_slices)
     slice_size = 2;
     turn(2000);
     expect("ccirt");
-    ck_assert_int_eq(known_until[0], 1500);
+    ck_assert_int_eq(known[0].until_ms, 1500);
     ck_assert(wakes());
     expect("wW");
     turn(2100);
     expect("ccirt");
-    ck_assert_int_eq(known_until[0], 1500);
+    ck_assert_int_eq(known[0].until_ms, 1500);
 
     /* The rest, and what was counted since it began has to follow. */
     slice_size = 4;
     turn(2200);
     expect("ccccirt");
-    ck_assert_int_eq(known_until[0], 2000);
+    ck_assert_int_eq(known[0].until_ms, 2000);
     ck_assert(wakes());
     expect("wW");
     slice_size = 100;
     turn(2300);
     expect("cc" "ccccc" "irt");
-    ck_assert_int_eq(known_until[0], 2300);
+    ck_assert_int_eq(known[0].until_ms, 2300);
     ck_assert(!wakes());
 }
 END_TEST
@@ -285,7 +278,7 @@ START_TEST(not_twice)
     slice_size = 2;
     turn(2000);
     expect("ccirt");
-    ck_assert_int_eq(known_until[0], 2000);
+    ck_assert_int_eq(known[0].until_ms, 2000);
     ck_assert(!wakes());
 }
 END_TEST
@@ -298,7 +291,7 @@ START_TEST(once_a_turn)
     expect("cirt");
     run(1);
     expect("irt");
-    ck_assert_int_eq(known_until[1], 2000);
+    ck_assert_int_eq(known[1].until_ms, 2000);
     ck_assert(!wakes());
     expect("wW");
 
@@ -323,7 +316,7 @@ START_TEST(again_while_there_is_budget)
     now = 2001;
     run(1);
     expect("cccirt");
-    ck_assert_int_eq(known_until[1], 2001);
+    ck_assert_int_eq(known[1].until_ms, 2001);
 
     slice_size = 2;
     rest_size = 4;
@@ -332,7 +325,7 @@ START_TEST(again_while_there_is_budget)
     now = 2101;
     run(1);
     expect("c" "ccc" "irt");
-    ck_assert_int_eq(known_until[1], 2101);
+    ck_assert_int_eq(known[1].until_ms, 2101);
     ck_assert(!wakes());
     expect("wW");
 }
@@ -349,7 +342,7 @@ expect_steps(int n)
 }
 
 /* After a large collection none begins for a while, and nobody is woken up for
- * it, but room is made for others; who asks gets all. */
+ * it, but room is made for others; unless somebody asks. */
 START_TEST(rests)
 {
     steps = 16;
@@ -361,11 +354,11 @@ START_TEST(rests)
     steps = 17;
     turn(2100);
     expect_steps(17);
-    ck_assert_int_eq(known_until[0], 2100);
+    ck_assert_int_eq(known[0].until_ms, 2100);
     leaving = 3;
     turn(2116);
     expect("lll" "irt");
-    ck_assert_int_eq(known_until[0], 2100);
+    ck_assert_int_eq(known[0].until_ms, 2100);
     ck_assert(!wakes());
     expect("wW");
     ck_assert_int_eq(wakes_at, 3116);
@@ -375,13 +368,18 @@ START_TEST(rests)
     expect("ll" "irt");
     ck_assert(!wakes());
     expect("wW");
-    adp_push_stats_finish();
-    expect("CRR");
-    ck_assert_int_eq(known_until[0], 2116);
+    adp_push_stats_ask();
+    ck_assert(wakes());
+    expect("wW");
     slice_size = 100;
-    turn(2117);
+    turn(2116);
     expect_steps(17);
-    ck_assert_int_eq(known_until[0], 2117);
+    ck_assert_int_eq(known[0].until_ms, 2116);
+    turn(2117);
+    expect("l" "irt");
+    turn(2133);
+    expect_steps(17);
+    ck_assert_int_eq(known[0].until_ms, 2133);
 }
 END_TEST
 
@@ -396,7 +394,7 @@ START_TEST(rests_between_slices)
     expect("wW");
     turn(2010);
     expect("cccccccccc" "l" "irt");
-    ck_assert_int_eq(known_until[0], 2000);
+    ck_assert_int_eq(known[0].until_ms, 2000);
     ck_assert(!wakes());
     expect("wW");
     turn(2039);
@@ -416,7 +414,7 @@ START_TEST(rests_for_a_second)
         turn(2000 + i);
         expect_steps(50);
     }
-    ck_assert_int_eq(known_until[0], 2000);
+    ck_assert_int_eq(known[0].until_ms, 2000);
     turn(2999);
     expect("l" "irt");
     turn(3000);
@@ -424,56 +422,80 @@ START_TEST(rests_for_a_second)
 }
 END_TEST
 
-/* Who asks gets what was counted since the slice of the turn, too. */
-START_TEST(finished_after_another_bridge)
+/* Who asks is told once a collection that began later is credited. */
+START_TEST(asked)
 {
+    turn(2000);
+    expect("cirt");
+
+    uint64_t first = adp_push_stats_ask();
+    ck_assert_uint_eq(adp_push_stats_ask(), first);
+    ck_assert(!adp_push_stats_has(bridges[0], first));
+    ck_assert(wakes());
+    expect("wW");
+    turn(2001);
+    expect("cirt");
+    ck_assert(adp_push_stats_has(bridges[0], first));
+    ck_assert(!wakes());
+    expect("wW");
+
+    uint64_t second = adp_push_stats_ask();
+    ck_assert(!adp_push_stats_has(bridges[0], second));
+    ck_assert(adp_push_stats_has(bridges[0], first));
+    turn(2002);
+    ck_assert(adp_push_stats_has(bridges[0], second));
+}
+END_TEST
+
+/* One that is under way may have passed what was counted last. */
+START_TEST(asked_amid)
+{
+    steps = 5;
+    slice_size = 3;
+    turn(2000);
+    expect("cccirt");
+
+    uint64_t asked = adp_push_stats_ask();
+    slice_size = 2;
+    turn(2001);
+    expect("ccirt");
+    ck_assert(!adp_push_stats_has(bridges[0], asked));
+    turn(2002);
+    expect("ccirt");
+    ck_assert(!adp_push_stats_has(bridges[0], asked));
+    slice_size = 3;
+    turn(2003);
+    expect("cccirt");
+    ck_assert(adp_push_stats_has(bridges[0], asked));
+    ck_assert_int_eq(known[0].until_ms, 2002);
+}
+END_TEST
+
+/* Each bridge has to get its own. */
+START_TEST(asked_for_a_bridge)
+{
+    uint64_t asked = adp_push_stats_ask();
+
+    amid[0] = true;
     turn(2000);
     expect("cirt");
     run(1);
     expect("irt");
-    now = 2001;
-    adp_push_stats_finish();
-    expect("CRR");
-    ck_assert_int_eq(known_until[1], 2001);
-}
-END_TEST
-
-START_TEST(finished)
-{
-    steps = 5;
-    slice_size = 2;
-    turn(2000);
-    expect("ccirt");
-    now = 2001;
-    adp_push_stats_finish();
-    expect("CRR");
-    ck_assert_int_eq(known_until[0], 2001);
-    ck_assert_int_eq(known_until[1], 2001);
-    ck_assert_int_eq(section, ADP_TURN_OTHER);
-    ck_assert(!wakes());
-    expect("wW");
-
-    /* Nothing is left. */
-    adp_push_stats_finish();
-    expect("");
-}
-END_TEST
-
-START_TEST(finished_crediting)
-{
-    turn(2000);
-    expect("cirt");
-    adp_push_stats_finish();
-    expect("");
-    amid[1] = true;
-    adp_push_stats_finish();
-    expect("CRR");
-    amid[0] = true;
+    ck_assert(!adp_push_stats_has(bridges[0], asked));
+    ck_assert(adp_push_stats_has(bridges[1], asked));
     ck_assert(wakes());
     expect("wW");
-    rest_size = 1;
-    adp_push_stats_run_all(bridges[1]);
-    expect("cirtCRR");
+
+    amid[0] = false;
+    ck_assert(wakes());         /* Somebody waits for it. */
+    expect("wW");
+    turn(2001);
+    expect("cirt");
+    ck_assert(adp_push_stats_has(bridges[0], asked));
+    ck_assert(!wakes());
+    expect("wW");
+    amid[0] = true;
+    ck_assert(wakes());
 }
 END_TEST
 
@@ -503,30 +525,6 @@ START_TEST(no_bridges)
 }
 END_TEST
 
-static void *
-other_thread(void *aux OVS_UNUSED)
-{
-    adp_push_stats_finish();
-    return NULL;
-}
-
-/* Upstream reads counters in other threads, too. */
-START_TEST(not_the_main_thread)
-{
-    pthread_t thread;
-
-    steps = 5;
-    slice_size = 2;
-    turn(2000);
-    expect("ccirt");
-    ck_assert(!pthread_create(&thread, NULL, other_thread, NULL));
-    ck_assert(!pthread_join(thread, NULL));
-    expect("");
-    adp_push_stats_finish();
-    expect("CRR");
-}
-END_TEST
-
 int
 main(void)
 {
@@ -542,11 +540,10 @@ main(void)
     tcase_add_test(tc, rests);
     tcase_add_test(tc, rests_between_slices);
     tcase_add_test(tc, rests_for_a_second);
-    tcase_add_test(tc, finished_after_another_bridge);
-    tcase_add_test(tc, finished);
-    tcase_add_test(tc, finished_crediting);
+    tcase_add_test(tc, asked);
+    tcase_add_test(tc, asked_amid);
+    tcase_add_test(tc, asked_for_a_bridge);
     tcase_add_test(tc, no_bridges);
-    tcase_add_test(tc, not_the_main_thread);
     suite_add_tcase(s, tc);
     return test_run(s);
 }

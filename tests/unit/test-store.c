@@ -15,6 +15,7 @@
 #include "adp-reserve.h"
 #include "adp-session.h"
 #include "adp-store.h"
+#include "collect-all.h"
 #include "little-memory.h"
 #include "openvswitch/packets.h"
 #include "ovs-rcu.h"
@@ -188,7 +189,7 @@ static void
 collect(void)
 {
     wait_for_grace();
-    adp_collector_finish(collector);
+    collect_all(collector);
 }
 
 START_TEST(test_idle_leave)
@@ -494,7 +495,7 @@ START_TEST(test_random)
             break;
         case 5:
             if (i % 8 == 0) {
-                adp_collector_finish(collector);
+                collect_all(collector);
                 for (size_t j = 0; j < n_lives; j++) {
                     ck_assert(lives[j].credited_packets == lives[j].n_packets);
                     ck_assert(lives[j].credited_bytes == lives[j].n_bytes);
@@ -584,7 +585,7 @@ START_TEST(test_threads)
             atomic_read_explicit(&threads[i].n_said, &said[i],
                                  memory_order_acquire);
         }
-        adp_collector_finish(collector);
+        collect_all(collector);
         for (int i = 0; i < 2; i++) {
             ck_assert(n_credited(&threads[i]) >= said[i]);
         }
