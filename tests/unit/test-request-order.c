@@ -108,6 +108,7 @@ setup(void)
     }
     adp_request_order_serve(bridge);
     n_received = n_woken = waiting = taken = counted = 0;
+    seqno = 7;
     asked = 1;
 }
 
