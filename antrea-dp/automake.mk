@@ -45,8 +45,12 @@ antrea_dp_ovs_vswitchd_SOURCES = \
 	antrea-dp/control/adp-control-bridge.h \
 	antrea-dp/control/adp-control-catch.c \
 	antrea-dp/control/adp-control-catch.h \
+	antrea-dp/control/adp-control-get.c \
+	antrea-dp/control/adp-control-get.h \
 	antrea-dp/control/adp-control-methods.c \
 	antrea-dp/control/adp-control-methods.h \
+	antrea-dp/control/adp-control-reading.c \
+	antrea-dp/control/adp-control-reading.h \
 	antrea-dp/control/adp-control-stats.c \
 	antrea-dp/control/adp-control-stats.h \
 	antrea-dp/control/adp-control-transaction.c \

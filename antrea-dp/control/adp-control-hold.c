@@ -37,11 +37,19 @@ adp_control_hold_take(struct adp_control_hold *hold, const void *holder,
     if (hold->holder != holder || hold->state != state) {
         return false;
     }
-    hold->until = hold->since + ADP_CONTROL_HOLD_MAX_MS;
     hold->patience = (ADP_CONTROL_HOLD_MS
                       + n_records / ADP_CONTROL_HOLD_RECORDS);
-    hold->unread = true;
+    adp_control_hold_answer(hold, holder);
     return true;
+}
+
+void
+adp_control_hold_answer(struct adp_control_hold *hold, const void *client)
+{
+    if (hold->holder == client) {
+        hold->until = hold->since + ADP_CONTROL_HOLD_MAX_MS;
+        hold->unread = true;
+    }
 }
 
 void

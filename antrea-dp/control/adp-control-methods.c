@@ -12,7 +12,9 @@
 #include "adp-bridge.h"
 #include "adp-control-bridge.h"
 #include "adp-control-catch.h"
+#include "adp-control-get.h"
 #include "adp-control-hold.h"
+#include "adp-control-reading.h"
 #include "adp-control-stage.h"
 #include "adp-control-stats.h"
 #include "adp-control-transaction.h"
@@ -144,7 +146,7 @@ struct adp_control_session {
     struct adp_control_stage stage;
     size_t n_transactions;              /* That the client waits for. */
 
-    struct adp_control_stats *stats;    /* That it waits for, or NULL. */
+    struct adp_control_reading *reading;    /* That it waits for, or NULL. */
     long long int logs_deadline;      /* Of "logs" that waits; 0: none does. */
     struct adp_control_catch catch;     /* A packet that it waits for. */
 };
@@ -165,7 +167,7 @@ adp_control_session_destroy(struct adp_control_session *session)
     if (session) {
         adp_control_hold_end(&hold, session, time_msec());
         shash_destroy_free_data(&session->watches);
-        adp_control_stats_unref(session->stats);
+        adp_control_reading_unref(session->reading);
         adp_control_catch_end(&session->catch);
         adp_control_stage_clear(&session->stage);
         free(session);
@@ -231,22 +233,31 @@ adp_control_session_run(struct adp_control_session *session)
 /* Methods. */
 
 static void
-stop_stats(struct adp_control_session *session)
+stop_reading(struct adp_control_session *session)
 {
-    adp_control_stats_unref(session->stats);
-    session->stats = NULL;
+    adp_control_reading_unref(session->reading);
+    session->reading = NULL;
 }
 
-/* NULL as long as they are under way. */
+/* NULL as long as it is under way, or if there is an error. */
 static struct json *
-stats_result(struct adp_control_session *session)
+reading_result(struct adp_control_call *call)
 {
-    struct json *result = adp_control_stats_get(session->stats);
+    struct json *result = NULL;
 
-    if (result) {
-        stop_stats(session);
+    if (adp_control_reading_run(call->session->reading, &result,
+                                &call->reader.error)) {
+        stop_reading(call->session);
+        adp_control_hold_answer(&hold, call->session);
     }
     return result;
+}
+
+static struct json *
+read_result(struct adp_control_call *call, struct adp_control_reading *reading)
+{
+    call->session->reading = reading;
+    return reading_result(call);
 }
 
 static struct json *
@@ -380,16 +391,16 @@ method_replace(struct adp_control_call *call)
     return call_transact(call, true, records, NULL, NULL);
 }
 
-/* The state, whose records can be told; if the client wants to hold it, that
- * begins.  NULL if there is an error, or if the client has to wait for that:
+/* May the records be told?  If the client wants to hold the state, that
+ * begins.  False if there is an error, or if the client has to wait for that:
  * for who holds it, and for changes that came before. */
-static const struct adp_state *
+static bool
 begin_get(struct adp_control_call *call, const struct adp_bridge *bridge)
 {
     bool holds = call_bool(call, "hold");
 
     if (call->reader.error) {
-        return NULL;
+        return false;
     }
 
     const struct adp_state *state = adp_bridge_state(bridge);
@@ -400,10 +411,9 @@ begin_get(struct adp_control_call *call, const struct adp_bridge *bridge)
             && (!holds
                 || (adp_control_hold_take(&hold, call->session, state, n,
                                           time_msec())
-                    && !adp_state_has_calls(state))) ? state : NULL);
+                    && !adp_state_has_calls(state))));
 }
 
-/* All records, or those of one kind or of one name. */
 static struct json *
 get_all(struct adp_control_call *call)
 {
@@ -415,18 +425,11 @@ get_all(struct adp_control_call *call)
         call_error(call, "invalid", "kind", "\"%s\" is not a known kind",
                    kind);
     }
-    const struct adp_state *state = begin_get(call, bridge);
-    if (!state) {
-        return NULL;
-    }
-
-    struct json *result = generation_result(state);
-    json_object_put(result, "records",
-                    adp_model_get(adp_state_model(state), kind, name));
-    return result;
+    return (begin_get(call, bridge)
+            ? read_result(call, adp_control_get_all(bridge, kind, name))
+            : NULL);
 }
 
-/* Some of the records: what is named, and what bears the keys. */
 static struct json *
 get_some(struct adp_control_call *call)
 {
@@ -442,25 +445,8 @@ get_some(struct adp_control_call *call)
         call_error(call, "invalid", "name", "must not be given beside "
                    "\"names\" and \"keys\"");
     }
-    const struct adp_state *state = begin_get(call, bridge);
-    if (!state) {
-        return NULL;
-    }
-
-    const struct adp_model *model = adp_state_model(state);
-    const struct adp_index *index = adp_state_index(state);
-    struct json *records;
-    call->reader.error = adp_index_query(index, model, &query, &records);
-    if (call->reader.error) {
-        return NULL;
-    }
-    struct json *result = generation_result(state);
-    json_object_put(result, "records", records);
-    json_object_put(result, "total",
-                    json_integer_create(adp_model_count(model, NULL)));
-    json_object_put(result, "unkeyed",
-                    json_integer_create(adp_index_n_unkeyed(index)));
-    return result;
+    return (begin_get(call, bridge)
+            ? read_result(call, adp_control_get_some(bridge, &query)) : NULL);
 }
 
 static struct json *
@@ -505,8 +491,7 @@ method_stats(struct adp_control_call *call)
     if (call->reader.error) {
         return NULL;
     }
-    call->session->stats = adp_control_stats_create(bridge, !brief);
-    return NULL;
+    return read_result(call, adp_control_stats_create(bridge, !brief));
 }
 
 /* Nothing is there yet: has the call waited long enough? */
@@ -925,11 +910,11 @@ call_run(struct adp_control_call *call, const char *method_name,
     if (call->reader.error) {
         return NULL;
     }
-    if (call->session->stats) {
-        if (!adp_control_stats_is_lost(call->session->stats)) {
-            return stats_result(call->session);
+    if (call->session->reading) {
+        if (!adp_control_reading_is_lost(call->session->reading)) {
+            return reading_result(call);
         }
-        stop_stats(call->session);      /* The method says which. */
+        stop_reading(call->session);    /* The method says what is wrong. */
     }
     return must_wait(call, method) ? NULL : method->cb(call);
 }

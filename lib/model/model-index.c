@@ -11,6 +11,7 @@
 #include "hmapx.h"
 #include "model-pause.h"
 #include "model-records.h"
+#include "model-sort.h"
 #include "openvswitch/hmap.h"
 #include "svec.h"
 #include "util.h"
@@ -401,6 +402,7 @@ intersect(struct query_run *run, struct posting **postings, size_t n)
         if (all) {
             found_add(run, entry->kind, entry->name);
         }
+        adp_pause();
     }
 }
 
@@ -465,11 +467,13 @@ found_to_json(const struct hmapx *found, bool brief)
 
     HMAPX_FOR_EACH (node, found) {
         records[i++] = node->data;
+        adp_pause();
     }
-    qsort(records, n, sizeof *records, compare_found);
+    adp_sort_pointers(records, n, compare_found);
     for (i = 0; i < n; i++) {
         json_array_add(json, (brief ? brief_record(records[i])
                               : json_clone(records[i]->json)));
+        adp_pause();
     }
     free(records);
     return json;
@@ -493,6 +497,7 @@ adp_index_query(const struct adp_index *index, const struct adp_model *model,
     for (size_t i = 0; query->names && i < query->names->array.n && !error;
          i++) {
         error = find_name(&run, query->names->array.elems[i], i);
+        adp_pause();
     }
     for (size_t i = 0; query->keys && i < query->keys->array.n && !error;
          i++) {

@@ -821,6 +821,7 @@ adp_model_get(const struct adp_model *model, const char *kind_name,
         const struct adp_record **records = adp_model_sorted(model, kind, &n);
         for (size_t i = 0; i < n; i++) {
             json_array_add(json, json_clone(records[i]->json));
+            pause_amid(i);
         }
         free(records);
     }

@@ -62,7 +62,9 @@ tests_fuzz_fuzz_control_SOURCES = \
 	tests/fuzz/fuzz-place.h \
 	tests/fuzz/fuzz.h \
 	antrea-dp/control/adp-control-bridge.c \
+	antrea-dp/control/adp-control-get.c \
 	antrea-dp/control/adp-control-methods.c \
+	antrea-dp/control/adp-control-reading.c \
 	antrea-dp/control/adp-control-transaction.c
 tests_fuzz_fuzz_control_LDADD = antrea-dp/libcontrol.la $(FUZZ_LIBS)
 tests_fuzz_fuzz_control_LDFLAGS = $(FUZZ_LINK) -Wl,--wrap=time_msec

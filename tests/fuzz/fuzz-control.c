@@ -28,6 +28,7 @@
 #include "adp-control-methods.h"
 #include "adp-control-server.h"
 #include "adp-control-stage.h"
+#include "adp-control-reading.h"
 #include "adp-control-stats.h"
 #include "adp-control-transaction.h"
 #include "adp-waste.h"
@@ -194,35 +195,38 @@ adp_show_program(struct adp_bridge *b OVS_UNUSED, struct ds *s)
 
 /* Counters take some turns. */
 
-struct adp_control_stats {
-    int n_turns;
-};
-
-struct adp_control_stats *
-adp_control_stats_create(struct adp_bridge *b OVS_UNUSED, bool all)
+static bool
+stats_begin(struct adp_bridge *b OVS_UNUSED, void *n_turns_)
 {
-    struct adp_control_stats *stats = xmalloc(sizeof *stats);
+    int *n_turns = n_turns_;
 
-    stats->n_turns = all ? 3 : 0;
-    return stats;
+    return !(*n_turns)--;
 }
 
-void
-adp_control_stats_unref(struct adp_control_stats *stats)
+static void
+stats_read(struct adp_bridge *b OVS_UNUSED, void *n_turns OVS_UNUSED)
 {
-    free(stats);
 }
 
-bool
-adp_control_stats_is_lost(const struct adp_control_stats *stats OVS_UNUSED)
+static struct json *
+stats_take(void *n_turns OVS_UNUSED, struct adp_error **errorp OVS_UNUSED)
 {
-    return false;
+    return json_object_create();
 }
 
-struct json *
-adp_control_stats_get(struct adp_control_stats *stats)
+struct adp_control_reading *
+adp_control_stats_create(const struct adp_bridge *b, bool all)
 {
-    return stats->n_turns-- ? NULL : json_object_create();
+    static const struct adp_control_reading_class class = {
+        .begin = stats_begin,
+        .read = stats_read,
+        .take = stats_take,
+        .destroy = free,
+    };
+    int *n_turns = xmalloc(sizeof *n_turns);
+
+    *n_turns = all ? 3 : 0;
+    return adp_control_reading_create(&class, b, n_turns);
 }
 
 /* Packets never come. */

@@ -83,6 +83,7 @@ UNIT_TESTS = \
 	tests/unit/test-journal \
 	tests/unit/test-learn \
 	tests/unit/test-learn-again \
+	tests/unit/test-control-reading \
 	tests/unit/test-counted-command \
 	tests/unit/test-cow \
 	tests/unit/test-waste \
@@ -583,6 +584,11 @@ tests_unit_test_push_stats_LDFLAGS = $(AM_LDFLAGS) \
 
 tests_unit_test_recent_SOURCES = tests/unit/test-recent.c
 tests_unit_test_recent_LDADD = $(UNIT_LIBS)
+
+tests_unit_test_control_reading_SOURCES = \
+	antrea-dp/control/adp-control-reading.c \
+	tests/unit/test-control-reading.c
+tests_unit_test_control_reading_LDADD = $(UNIT_LIBS)
 
 tests_unit_test_counted_command_SOURCES = \
 	antrea-dp/control/adp-counted-command.c \

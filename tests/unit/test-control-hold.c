@@ -61,6 +61,39 @@ START_TEST(it_lasts_after_the_last_reply)
 }
 END_TEST
 
+/* A reply that was long in coming is read from when it is there. */
+START_TEST(it_lasts_after_a_late_reply)
+{
+    struct adp_control_hold hold = { .holder = NULL };
+    const long long int end = 4000 + ADP_CONTROL_HOLD_MS;
+
+    ck_assert(adp_control_hold_take(&hold, &cli, &state, 0, 1000));
+    adp_control_hold_read(&hold, &cli, 1001);
+    adp_control_hold_answer(&hold, &feeder);
+    adp_control_hold_read(&hold, &cli, 1500);
+    adp_control_hold_answer(&hold, &cli);
+    ck_assert(adp_control_hold_stops(&hold, &feeder, &state,
+                                     1002 + ADP_CONTROL_HOLD_MS));
+    adp_control_hold_read(&hold, &cli, 4000);
+    ck_assert(adp_control_hold_stops(&hold, &feeder, &state, end - 1));
+    ck_assert(!adp_control_hold_stops(&hold, &feeder, &state, end));
+}
+END_TEST
+
+/* Another's reply is no concern of it. */
+START_TEST(it_lasts_no_longer_by_others)
+{
+    struct adp_control_hold hold = { .holder = NULL };
+    const long long int end = 1001 + ADP_CONTROL_HOLD_MS;
+
+    ck_assert(adp_control_hold_take(&hold, &cli, &state, 0, 1000));
+    adp_control_hold_read(&hold, &cli, 1001);
+    adp_control_hold_answer(&hold, &feeder);
+    ck_assert(adp_control_hold_stops(&hold, &feeder, &state, end - 1));
+    ck_assert(!adp_control_hold_stops(&hold, &feeder, &state, end));
+}
+END_TEST
+
 /* To think about many records takes longer. */
 START_TEST(it_lasts_with_the_records)
 {
@@ -133,6 +166,8 @@ main(void)
     tcase_add_test(tc, others_wait_until_it_ends);
     tcase_add_test(tc, it_ends_by_itself);
     tcase_add_test(tc, it_lasts_after_the_last_reply);
+    tcase_add_test(tc, it_lasts_after_a_late_reply);
+    tcase_add_test(tc, it_lasts_no_longer_by_others);
     tcase_add_test(tc, it_lasts_with_the_records);
     tcase_add_test(tc, it_ends_however_it_goes);
     tcase_add_test(tc, others_get_half_of_the_time);

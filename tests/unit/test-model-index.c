@@ -10,6 +10,7 @@
 #include <string.h>
 #include "equal-hash.h"
 #include "model-index.h"
+#include "model-pause.h"
 #include "model-patch.h"
 #include "model-records.h"
 #include "model.h"
@@ -188,6 +189,46 @@ START_TEST(test_query_equal_keys)
     FINDS(NULL, NULL, ds_cstr(&ds), "Manifest a, Manifest b, Manifest c");
     ck_assert_uint_eq(n_looks, 2 + 4);
     ds_destroy(&ds);
+}
+END_TEST
+
+static void
+count_pause(void *n_)
+{
+    size_t *n = n_;
+
+    ++*n;
+}
+
+/* However many records a client asks for, looking for them, sorting them and
+ * putting them into the answer pauses in between. */
+START_TEST(test_pauses)
+{
+    enum { N = 160 };
+    static const char *const keys[] = { "['x']", "['x','y']" };
+    struct ds ds = DS_EMPTY_INITIALIZER;
+
+    for (int i = 0; i < N; i++) {
+        ds_put_format(&ds, "%s{'kind':'Manifest','name':'m%d',"
+                      "'keys':['x','y'],'object':{}}", i ? "," : "", i);
+    }
+    apply(ds_cstr(&ds));
+    ds_destroy(&ds);
+
+    size_t n_sorting = 0, n = 0, n_records;
+    adp_pause_set(count_pause, &n_sorting);
+    free(adp_model_sorted(model, ADP_KIND_MANIFEST, &n_records));
+    ck_assert_uint_eq(n_records, N);
+    ck_assert_uint_gt(n_sorting, N / 16);
+    adp_pause_set(count_pause, &n);
+    json_destroy(adp_model_get(model, "Manifest", NULL));
+    ck_assert_uint_ge(n, n_sorting + N / 16);
+    for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
+        n = 0;
+        free(query(NULL, NULL, keys[i]));
+        ck_assert_uint_ge(n, 3 * N);
+    }
+    adp_pause_set(NULL, NULL);
 }
 END_TEST
 
@@ -448,6 +489,7 @@ main(void)
     tcase_add_test(tc, test_query);
     tcase_add_test(tc, test_query_errors);
     tcase_add_test(tc, test_query_equal_keys);
+    tcase_add_test(tc, test_pauses);
     tcase_add_test(tc, test_keys_chosen);
     tcase_add_test(tc, test_query_random);
     tcase_add_test(tc, test_patch);

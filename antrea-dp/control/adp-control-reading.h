@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef ADP_CONTROL_READING_H
+#define ADP_CONTROL_READING_H 1
+
+/* What a client asks about a bridge, where the answer grows with its state.
+ *
+ * If the state is large it is read in slices (adp_state_read()).  So the
+ * answer may come later, and the client may be gone.
+ *
+ * For the main thread.
+ * Memory: the answer; one reading for each bridge.
+ */
+
+#include <stdbool.h>
+
+struct adp_bridge;
+struct adp_control_reading;
+struct adp_error;
+struct json;
+
+struct adp_control_reading_class {
+    /* Called in each turn until it says that reading may begin. */
+    bool (*begin)(struct adp_bridge *, void *aux);
+    /* Reads: with pauses (model-pause.h), in which the state must not
+     * change. */
+    void (*read)(struct adp_bridge *, void *aux);
+    /* Returns the answer, which is given away, or NULL and '*errorp'. */
+    struct json *(*take)(void *aux, struct adp_error **errorp);
+    void (*destroy)(void *aux);
+    bool needs_state;           /* Of a bridge with a built-in pipeline. */
+};
+
+/* Takes 'aux', which the class's functions get. */
+struct adp_control_reading *adp_control_reading_create(
+    const struct adp_control_reading_class *, const struct adp_bridge *,
+    void *aux);
+/* Of the client's: the class may have to go on for a while.  NULL does
+ * nothing. */
+void adp_control_reading_unref(struct adp_control_reading *);
+
+/* True if the bridge, or a state that is needed, has gone before reading
+ * began. */
+bool adp_control_reading_is_lost(const struct adp_control_reading *);
+/* Returns true if all is read, otherwise to be called again in the next turn.
+ * Then, once, sets '*result' or '*errorp'. */
+bool adp_control_reading_run(struct adp_control_reading *,
+                             struct json **result, struct adp_error **errorp);
+
+#endif /* adp-control-reading.h */
