@@ -7,11 +7,11 @@
  *
  * All packets with the same tunnel metadata are of one kind.  Outer source
  * port, TTL and ToS, but for its congestion bits, are none of it: OpenFlow has
- * no fields for them.  So who sends to a tunnel can't make kinds at will;
- * source addresses and IDs, which he may forge, are as many as the table has
- * room for, and then the kind leaves that was longest without a packet among
- * some.  A kind without packets leaves after ADP_INGRESS_IDLE_MS, and the time
- * that aging takes to get round.
+ * no fields for them.  Source addresses and IDs, which flows may read and who
+ * sends may forge, make kinds: as many as the table has room for, and then the
+ * kind leaves that was longest without a packet among some.  A kind without
+ * packets leaves after ADP_INGRESS_IDLE_MS, and the time that aging takes to
+ * get round.
  *
  * Thread-safety: a table belongs to one thread, an RCU reader, until which
  * quiesces it may use a kind that it found; adp_ingress_add_counts() for any.

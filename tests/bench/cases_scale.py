@@ -4,6 +4,7 @@ to many nodes, verdicts that come and go, two packet threads."""
 
 import json
 import random
+import re
 import select
 import socket
 import statistics
@@ -362,36 +363,35 @@ class Ways(ToRemote):
 
 
 class Churned(Case):
-    """Packets of new connections a minute after many other connections came
-    and went, each with verdicts of its own: the rate in percent of that
-    before.  'at_once' is that of others before the minute."""
+    """Packets of new connections a minute after many Pods came, talked, each
+    with verdicts of its own, and went: the rate in percent of that before.
+    'at_once' is that of others before the minute."""
 
     unit = '% of rate'
-    clients, nodes = 24, 3200
-    at_a_time = 800             # Of these.
+    comers, nodes = 18, 4000
+    at_a_time = 1000            # Nodes that as many Pods talk to, ...
     patience = 75               # What no packet uses leaves within a minute.
 
     def run(self, switch):
         if switch.side.name != OURS:
             return []
-        n = node.make(pods=self.clients + 6, clients=self.clients, webs=6,
+        storms = range(0, self.nodes, self.at_a_time)
+        clients = 4 + self.comers * len(storms)
+        n = node.make(pods=clients + 6, clients=clients, webs=6,
                       nodes=self.nodes)
         self.node, self.switch = n, switch
-        pods = n.cluster.clients + n.cluster.webs
-        switch.add_bridge(pods, n.cluster.nodes)
+        self.stayers = n.cluster.clients[:4] + n.cluster.webs
+        comers = n.cluster.clients[4:]
+        switch.add_bridge(self.stayers, n.cluster.nodes)
         switch.load(n.flows)
+        self.set_flows([])
         traffic.serve(switch, n)
         webs = traffic.web_targets(n)
         before = self.rate(webs[:2])
         remote = traffic.remote_targets(n, self.nodes)
-        for first in range(0, self.nodes, self.at_a_time):
-            storm = traffic.Connections(
-                switch, n.cluster.clients,
-                remote[first:first + self.at_a_time], 'tcp',
-                self.at_a_time * self.clients, self.at_a_time)
-            storm.establish(SLOWLY)
-            storm.send(rate=2000)
-            switch.generator.stop()
+        for i, first in enumerate(storms):
+            self.storm(comers[self.comers * i:self.comers * (i + 1)],
+                       remote[first:first + self.at_a_time])
         switch.control('dpctl/flush-conntrack')
         at_once = self.rate(webs[2:4])
         time.sleep(self.patience)
@@ -403,14 +403,47 @@ class Churned(Case):
         return [Sample(percent(a), a.cycles_per_packet, at_once=percent(o),
                        **a.summary()) for a, o in zip(after, at_once)]
 
+    def set_flows(self, there):
+        """All flows but those of Pods that aren't there."""
+        away = [pod for pod in self.node.cluster.clients
+                if pod not in there and pod not in self.stayers]
+        names = re.compile('|'.join(
+            r'\b%s\b' % re.escape(name) for pod in away for name in
+            (pod.ip, pod.mac, 'in_port=%d' % pod.port)))
+        self.switch.ofctl('replace-flows', '-', stdin='\n'.join(
+            flow for flow in self.node.flows.flows
+            if not names.search(flow)) + '\n')
+
+    def storm(self, pods, targets):
+        """Pods come, each talks to each target, and they go."""
+        switch = self.switch
+        args = []
+        for pod in pods:
+            args += switch.port_args('br-int', 'pod%d' % pod.index, pod.port,
+                                     pod.port)
+        switch.vsctl(*args)
+        switch.check_ports()
+        self.set_flows(pods)
+        connections = traffic.Connections(switch, pods, targets, 'tcp',
+                                          len(targets) * len(pods),
+                                          len(targets))
+        connections.establish(SLOWLY)
+        connections.send(rate=2000)
+        switch.generator.stop()
+        args = []
+        for pod in pods:
+            args += ['--', 'del-port', 'br-int', 'pod%d' % pod.index]
+        switch.vsctl(*args)
+        self.set_flows([])
+
     def rate(self, targets):
         connections = traffic.Connections(
             self.switch, self.node.cluster.clients[:4], targets, 'tcp', 1000,
             len(targets))
         connections.establish()
         connections.send()
-        pods = self.node.cluster.clients[:4] + self.node.cluster.webs
-        windows = [meter.quiet_window(self.switch, traffic.all_ports(pods),
+        windows = [meter.quiet_window(self.switch,
+                                      traffic.all_ports(self.stayers),
                                       SECONDS) for _ in range(WINDOWS)]
         self.switch.generator.stop()
         return windows
