@@ -27,7 +27,7 @@ struct control_get {
 
 /* While a change is under way what is in force is no whole. */
 static bool
-get_begin(struct adp_bridge *b, void *get_ OVS_UNUSED)
+get_may_begin(const struct adp_bridge *b, const void *get OVS_UNUSED)
 {
     return !adp_state_is_busy(adp_bridge_state(b));
 }
@@ -106,7 +106,7 @@ static struct adp_control_reading *
 create(const struct adp_bridge *b, const struct control_get *get)
 {
     static const struct adp_control_reading_class class = {
-        .begin = get_begin,
+        .may_begin = get_may_begin,
         .read = get_read,
         .take = get_take,
         .destroy = get_destroy,

@@ -22,6 +22,14 @@ expire(struct adp_control_hold *hold, long long int now)
     }
 }
 
+/* The holder gets an answer. */
+static void
+renew(struct adp_control_hold *hold)
+{
+    hold->until = hold->since + ADP_CONTROL_HOLD_MAX_MS;
+    hold->unread = true;
+}
+
 bool
 adp_control_hold_take(struct adp_control_hold *hold, const void *holder,
                       const void *state, size_t n_records, long long int now)
@@ -39,16 +47,17 @@ adp_control_hold_take(struct adp_control_hold *hold, const void *holder,
     }
     hold->patience = (ADP_CONTROL_HOLD_MS
                       + n_records / ADP_CONTROL_HOLD_RECORDS);
-    adp_control_hold_answer(hold, holder);
+    renew(hold);
     return true;
 }
 
 void
-adp_control_hold_answer(struct adp_control_hold *hold, const void *client)
+adp_control_hold_answer(struct adp_control_hold *hold, const void *client,
+                        long long int now)
 {
+    expire(hold, now);
     if (hold->holder == client) {
-        hold->until = hold->since + ADP_CONTROL_HOLD_MAX_MS;
-        hold->unread = true;
+        renew(hold);
     }
 }
 

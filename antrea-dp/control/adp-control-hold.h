@@ -42,8 +42,9 @@ struct adp_control_hold {
 bool adp_control_hold_take(struct adp_control_hold *, const void *holder,
                            const void *state, size_t n_records,
                            long long int now_ms);
-/* 'client', if it is the holder, gets an answer now, which took a while. */
-void adp_control_hold_answer(struct adp_control_hold *, const void *client);
+/* 'client', if it is the holder, gets the answer now, which took a while. */
+void adp_control_hold_answer(struct adp_control_hold *, const void *client,
+                             long long int now_ms);
 /* 'client', if it is the holder, has read all replies. */
 void adp_control_hold_read(struct adp_control_hold *, const void *client,
                            long long int now_ms);

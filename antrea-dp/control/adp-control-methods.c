@@ -131,6 +131,7 @@ void
 adp_control_methods_wait(void)
 {
     adp_control_hold_wait(&hold);
+    adp_control_readings_wait();
 }
 
 /* Clients, and what they watch. */
@@ -147,6 +148,7 @@ struct adp_control_session {
     size_t n_transactions;              /* That the client waits for. */
 
     struct adp_control_reading *reading;    /* That it waits for, or NULL. */
+    bool reading_holds;                     /* With it a hold began. */
     long long int logs_deadline;      /* Of "logs" that waits; 0: none does. */
     struct adp_control_catch catch;     /* A packet that it waits for. */
 };
@@ -167,7 +169,7 @@ adp_control_session_destroy(struct adp_control_session *session)
     if (session) {
         adp_control_hold_end(&hold, session, time_msec());
         shash_destroy_free_data(&session->watches);
-        adp_control_reading_unref(session->reading);
+        adp_control_reading_leave(session->reading);
         adp_control_catch_end(&session->catch);
         adp_control_stage_clear(&session->stage);
         free(session);
@@ -235,7 +237,7 @@ adp_control_session_run(struct adp_control_session *session)
 static void
 stop_reading(struct adp_control_session *session)
 {
-    adp_control_reading_unref(session->reading);
+    adp_control_reading_leave(session->reading);
     session->reading = NULL;
 }
 
@@ -248,15 +250,19 @@ reading_result(struct adp_control_call *call)
     if (adp_control_reading_run(call->session->reading, &result,
                                 &call->reader.error)) {
         stop_reading(call->session);
-        adp_control_hold_answer(&hold, call->session);
+        if (call->session->reading_holds) {
+            adp_control_hold_answer(&hold, call->session, time_msec());
+        }
     }
     return result;
 }
 
 static struct json *
-read_result(struct adp_control_call *call, struct adp_control_reading *reading)
+read_result(struct adp_control_call *call, struct adp_control_reading *reading,
+            bool holds)
 {
     call->session->reading = reading;
+    call->session->reading_holds = holds;
     return reading_result(call);
 }
 
@@ -426,7 +432,8 @@ get_all(struct adp_control_call *call)
                    kind);
     }
     return (begin_get(call, bridge)
-            ? read_result(call, adp_control_get_all(bridge, kind, name))
+            ? read_result(call, adp_control_get_all(bridge, kind, name),
+                          call_bool(call, "hold"))
             : NULL);
 }
 
@@ -446,7 +453,9 @@ get_some(struct adp_control_call *call)
                    "\"names\" and \"keys\"");
     }
     return (begin_get(call, bridge)
-            ? read_result(call, adp_control_get_some(bridge, &query)) : NULL);
+            ? read_result(call, adp_control_get_some(bridge, &query),
+                          call_bool(call, "hold"))
+            : NULL);
 }
 
 static struct json *
@@ -491,7 +500,7 @@ method_stats(struct adp_control_call *call)
     if (call->reader.error) {
         return NULL;
     }
-    return read_result(call, adp_control_stats_create(bridge, !brief));
+    return read_result(call, adp_control_stats_create(bridge, !brief), false);
 }
 
 /* Nothing is there yet: has the call waited long enough? */

@@ -20,8 +20,10 @@ struct adp_error;
 struct json;
 
 struct adp_control_reading_class {
-    /* Called in each turn until it says that reading may begin. */
-    bool (*begin)(struct adp_bridge *, void *aux);
+    /* May reading begin?  What is waited for must wake the loop up. */
+    bool (*may_begin)(const struct adp_bridge *, const void *aux);
+    /* Called then, once.  NULL does nothing. */
+    void (*begin)(struct adp_bridge *, void *aux);
     /* Reads: with pauses (model-pause.h), in which the state must not
      * change. */
     void (*read)(struct adp_bridge *, void *aux);
@@ -35,9 +37,9 @@ struct adp_control_reading_class {
 struct adp_control_reading *adp_control_reading_create(
     const struct adp_control_reading_class *, const struct adp_bridge *,
     void *aux);
-/* Of the client's: the class may have to go on for a while.  NULL does
- * nothing. */
-void adp_control_reading_unref(struct adp_control_reading *);
+/* The client has its answer, or goes: reading may have to go on for a while.
+ * NULL does nothing. */
+void adp_control_reading_leave(struct adp_control_reading *);
 
 /* True if the bridge, or a state that is needed, has gone before reading
  * began. */
@@ -46,5 +48,8 @@ bool adp_control_reading_is_lost(const struct adp_control_reading *);
  * Then, once, sets '*result' or '*errorp'. */
 bool adp_control_reading_run(struct adp_control_reading *,
                              struct json **result, struct adp_error **errorp);
+/* Has poll_block() wake up if adp_control_reading_run() would go on with one
+ * that a client waits for. */
+void adp_control_readings_wait(void);
 
 #endif /* adp-control-reading.h */

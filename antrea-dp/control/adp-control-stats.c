@@ -15,18 +15,23 @@
 struct control_stats {
     bool all;
     uint64_t asked;             /* See adp_push_stats_ask(). */
-    struct json *json;          /* Once that is there. */
+    struct json *json;          /* NULL until that is there. */
 };
 
 static bool
+stats_may_begin(const struct adp_bridge *b, const void *stats_)
+{
+    const struct control_stats *stats = stats_;
+
+    return adp_push_stats_has(b, stats->asked);
+}
+
+static void
 stats_begin(struct adp_bridge *b, void *stats_)
 {
     struct control_stats *stats = stats_;
 
-    if (!stats->json && adp_push_stats_has(b, stats->asked)) {
-        stats->json = adp_show_stats(b, stats->all);
-    }
-    return stats->json != NULL;
+    stats->json = adp_show_stats(b, stats->all);
 }
 
 static void
@@ -62,6 +67,7 @@ struct adp_control_reading *
 adp_control_stats_create(const struct adp_bridge *b, bool all)
 {
     static const struct adp_control_reading_class class = {
+        .may_begin = stats_may_begin,
         .begin = stats_begin,
         .read = stats_read,
         .take = stats_take,

@@ -24,8 +24,8 @@ void adp_push_stats_wait(struct adp_bridge *);
 
 /* Somebody is to be told what was counted until now: once adp_push_stats_has()
  * says for a bridge that what was asked for so is there, its counters tell.
- * Until then the loop doesn't sleep.  It takes a turn, or several where much
- * was counted. */
+ * Until then the loop doesn't sleep; who asks before bridges run has to wake
+ * it up once more.  It takes a turn, or several where much was counted. */
 uint64_t adp_push_stats_ask(void);
 bool adp_push_stats_has(const struct adp_bridge *, uint64_t asked);
 

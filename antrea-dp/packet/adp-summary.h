@@ -26,7 +26,6 @@
 struct adp_summary {
     const struct adp_walk *w;
     const struct flow *flow;            /* The packet as it came. */
-    bool has_ct_clear;
 
     /* As the packet is in the end. */
     struct conntrack_peek_tuple tuple;

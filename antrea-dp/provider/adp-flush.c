@@ -183,7 +183,7 @@ __wrap_unixctl_command_reply(struct unixctl_conn *conn, const char *body)
 
 /* Requests. */
 
-/* Learned flows may hold a connection, too. */
+/* What was learned and counted before may hold a connection, too. */
 static bool
 is_held(const struct rconn *rconn)
 {

@@ -27,21 +27,14 @@ struct marks {
 /* A message that was put aside. */
 struct aside {
     struct ovs_list node;
+    const struct rconn *rconn;
+    unsigned int seqno;         /* Of the connection that it came by. */
     struct ofpbuf *msg;
+    const struct adp_bridge *bridge;    /* Which outlives its connections. */
     struct marks marks;
 };
 
-/* A connection that has such. */
-struct request_queue {
-    struct ovs_list node;
-    const struct rconn *rconn;
-    unsigned int seqno;         /* Of the connection that they came by. */
-    const struct adp_bridge *bridge;    /* Which outlives its connections. */
-    struct ovs_list asides;     /* In the order in which they came. */
-    size_t n;
-};
-
-static struct ovs_list all_queues = OVS_LIST_INITIALIZER(&all_queues);
+static struct ovs_list all_aside = OVS_LIST_INITIALIZER(&all_aside);
 static const struct adp_bridge *served;
 
 void
@@ -50,92 +43,38 @@ adp_request_order_serve(const struct adp_bridge *b)
     served = b;
 }
 
-/* Connections. */
-
-static struct request_queue *
+static struct aside *
 find(const struct rconn *rconn)
 {
-    struct request_queue *q;
+    struct aside *a;
 
-    LIST_FOR_EACH (q, node, &all_queues) {
-        if (q->rconn == rconn) {
-            return q;
+    LIST_FOR_EACH (a, node, &all_aside) {
+        if (a->rconn == rconn) {
+            return a;
         }
     }
     return NULL;
 }
 
-static struct request_queue *
-add(const struct rconn *rconn)
-{
-    struct request_queue *q = xmalloc(sizeof *q);
-
-    *q = (struct request_queue) {
-        .rconn = rconn,
-        .seqno = rconn_get_connection_seqno(rconn),
-        .bridge = served,
-    };
-    ovs_list_init(&q->asides);
-    ovs_list_push_back(&all_queues, &q->node);
-    return q;
-}
-
-static void
-put_aside(struct request_queue *q, struct ofpbuf *msg, struct marks marks)
-{
-    struct aside *a = xmalloc(sizeof *a);
-
-    *a = (struct aside) { .msg = msg, .marks = marks };
-    ovs_list_push_back(&q->asides, &a->node);
-    q->n++;
-}
-
-/* The first one.  With the last one, 'q' goes. */
 static struct ofpbuf *
-take(struct request_queue *q)
+take(struct aside *a)
 {
-    struct aside *a = CONTAINER_OF(ovs_list_pop_front(&q->asides),
-                                   struct aside, node);
     struct ofpbuf *msg = a->msg;
 
+    ovs_list_remove(&a->node);
     free(a);
-    if (!--q->n) {
-        ovs_list_remove(&q->node);
-        free(q);
-    }
     return msg;
-}
-
-static void
-forget(struct request_queue *q)
-{
-    bool more;
-
-    do {
-        more = q->n > 1;
-        ofpbuf_delete(take(q));
-    } while (more);
-}
-
-static bool
-must_wait(const struct request_queue *q)
-{
-    const struct aside *first = CONTAINER_OF(ovs_list_front(&q->asides),
-                                             struct aside, node);
-    const struct marks *marks = &first->marks;
-
-    return ((marks->learned
-             && !adp_install_is_past(q->bridge, marks->learned))
-            || (marks->counted
-                && !adp_push_stats_has(q->bridge, marks->counted)));
 }
 
 bool
 adp_request_order_holds(const struct rconn *rconn)
 {
-    const struct request_queue *q = find(rconn);
+    const struct aside *a = find(rconn);
 
-    return q && must_wait(q);
+    return (a && ((a->marks.learned
+                   && !adp_install_is_past(a->bridge, a->marks.learned))
+                  || (a->marks.counted
+                      && !adp_push_stats_has(a->bridge, a->marks.counted))));
 }
 
 /* Messages. */
@@ -158,7 +97,7 @@ marks_for(const struct ofp_header *oh)
     struct marks marks = { 0, 0 };
     enum ofptype type;
 
-    if (!served || ofptype_decode(&type, oh)) {
+    if (ofptype_decode(&type, oh)) {
         return marks;
     }
     switch ((int) type) {
@@ -181,7 +120,6 @@ marks_for(const struct ofp_header *oh)
         marks.counted = adp_push_stats_ask();
         break;
     case OFPTYPE_GROUP_STATS_REQUEST:
-    case OFPTYPE_PORT_STATS_REQUEST:    /* Those of tunnels. */
         marks.counted = adp_push_stats_ask();
         break;
     default:
@@ -194,27 +132,38 @@ struct ofpbuf *
 adp_request_order_recv(struct rconn *rconn,
                        struct ofpbuf *(*receive)(struct rconn *))
 {
-    struct request_queue *q = find(rconn);
+    unsigned int seqno = rconn_get_connection_seqno(rconn);
+    struct aside *a = find(rconn);
 
-    if (q && q->seqno != rconn_get_connection_seqno(rconn)) {
-        forget(q);              /* As all that its connection left unread. */
-        q = NULL;
-    }
-    while (!q || q->n < ADP_REQUEST_ORDER_MAX) {
-        struct ofpbuf *msg = receive(rconn);
+    if (a) {
+        bool is_of_this = a->seqno == seqno;
+        struct ofpbuf *msg = take(a);
 
-        if (!msg) {
-            break;
-        }
-
-        struct marks marks = marks_for(msg->data);
-        if (!q && !marks.learned && !marks.counted) {
+        if (is_of_this) {
             return msg;
         }
-        q = q ? q : add(rconn);
-        put_aside(q, msg, marks);
+        ofpbuf_delete(msg);     /* As all that its connection left unread. */
     }
-    return q && !must_wait(q) ? take(q) : NULL;
+
+    struct ofpbuf *msg = receive(rconn);
+    struct marks marks = { 0, 0 };
+
+    if (msg && served) {
+        marks = marks_for(msg->data);
+    }
+    if (!marks.learned && !marks.counted) {
+        return msg;
+    }
+    a = xmalloc(sizeof *a);
+    *a = (struct aside) {
+        .rconn = rconn,
+        .seqno = seqno,
+        .msg = msg,
+        .bridge = served,
+        .marks = marks,
+    };
+    ovs_list_push_back(&all_aside, &a->node);
+    return NULL;
 }
 
 void
@@ -228,10 +177,10 @@ adp_request_order_wait(const struct rconn *rconn)
 void
 __wrap_rconn_destroy(struct rconn *rconn)
 {
-    struct request_queue *q = find(rconn);
+    struct aside *a = find(rconn);
 
-    if (q) {
-        forget(q);
+    if (a) {
+        ofpbuf_delete(take(a));
     }
     __real_rconn_destroy(rconn);
 }

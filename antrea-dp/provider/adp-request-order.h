@@ -14,19 +14,16 @@
  * before it.
  *
  * So it is put aside while that is under way, and the connection's further
- * messages, a barrier request among them, wait behind it: as many as are there
- * by then are read, and asked for at once, the others stay in its socket.
- * What is learned and counted meanwhile it doesn't wait for.  Others are
- * served.  Requests about a table for which no flow waits go on at once.
+ * messages, a barrier request among them, stay in its socket: whoever reads
+ * them would meet the connection's end, with which upstream forgets what is
+ * left.  What is learned and counted meanwhile it doesn't wait for.  Others
+ * are served.  Requests about a table for which no flow waits go on at once.
  *
- * Memory: ADP_REQUEST_ORDER_MAX messages for each OpenFlow connection.
+ * Memory: one message for each OpenFlow connection.
  *
  * Thread-safety: the main thread. */
 
 #include <stdbool.h>
-
-/* As many as upstream handles of a connection in a turn. */
-#define ADP_REQUEST_ORDER_MAX 50
 
 struct adp_bridge;
 struct ofpbuf;

@@ -383,13 +383,19 @@ adp_state_end_reading(struct adp_state *state)
 }
 
 bool
+adp_state_may_be_read(const struct adp_state *state)
+{
+    return (!state->reading.job
+            && (state->phase == PHASE_IDLE || state->phase == PHASE_COMMIT));
+}
+
+bool
 adp_state_read(struct adp_state *state, void (*read)(void *aux),
                void (*end)(void *aux), void *aux)
 {
     struct state_reading *reading = &state->reading;
 
-    if (reading->job || reading->rests
-        || (state->phase != PHASE_IDLE && state->phase != PHASE_COMMIT)) {
+    if (reading->rests || !adp_state_may_be_read(state)) {
         return false;
     }
     reading->job = adp_job_create(read, aux);

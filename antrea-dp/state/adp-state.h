@@ -97,8 +97,10 @@ bool adp_state_is_large(const struct adp_state *);
  * waits, but flows that are on their way into the bridge go on.  In the end
  * calls 'end', whatever becomes of the state.
  *
- * One at a time, and none while a change is prepared, or one has waited for
- * another: returns false, to be tried again in the next turn. */
+ * One at a time, and none while a change is prepared (adp_state_may_be_read()
+ * says so), or in the turn after another: returns false, to be tried again in
+ * the next turn. */
+bool adp_state_may_be_read(const struct adp_state *);
 bool adp_state_read(struct adp_state *, void (*read)(void *aux),
                     void (*end)(void *aux), void *aux)
     OVS_WARN_UNUSED_RESULT;

@@ -196,11 +196,11 @@ adp_show_program(struct adp_bridge *b OVS_UNUSED, struct ds *s)
 /* Counters take some turns. */
 
 static bool
-stats_begin(struct adp_bridge *b OVS_UNUSED, void *n_turns_)
+stats_may_begin(const struct adp_bridge *b OVS_UNUSED, const void *n_turns_)
 {
-    int *n_turns = n_turns_;
+    int *n_turns = CONST_CAST(void *, n_turns_);
 
-    return !(*n_turns)--;
+    return !*n_turns || !--*n_turns;
 }
 
 static void
@@ -218,7 +218,7 @@ struct adp_control_reading *
 adp_control_stats_create(const struct adp_bridge *b, bool all)
 {
     static const struct adp_control_reading_class class = {
-        .begin = stats_begin,
+        .may_begin = stats_may_begin,
         .read = stats_read,
         .take = stats_take,
         .destroy = free,

@@ -589,6 +589,8 @@ tests_unit_test_control_reading_SOURCES = \
 	antrea-dp/control/adp-control-reading.c \
 	tests/unit/test-control-reading.c
 tests_unit_test_control_reading_LDADD = $(UNIT_LIBS)
+tests_unit_test_control_reading_LDFLAGS = $(AM_LDFLAGS) \
+	-Wl,--wrap=poll_immediate_wake_at
 
 tests_unit_test_counted_command_SOURCES = \
 	antrea-dp/control/adp-counted-command.c \

@@ -69,13 +69,26 @@ START_TEST(it_lasts_after_a_late_reply)
 
     ck_assert(adp_control_hold_take(&hold, &cli, &state, 0, 1000));
     adp_control_hold_read(&hold, &cli, 1001);
-    adp_control_hold_answer(&hold, &feeder);
+    adp_control_hold_answer(&hold, &feeder, 1400);
     adp_control_hold_read(&hold, &cli, 1500);
-    adp_control_hold_answer(&hold, &cli);
+    adp_control_hold_answer(&hold, &cli, 3000);
     ck_assert(adp_control_hold_stops(&hold, &feeder, &state,
                                      1002 + ADP_CONTROL_HOLD_MS));
     adp_control_hold_read(&hold, &cli, 4000);
     ck_assert(adp_control_hold_stops(&hold, &feeder, &state, end - 1));
+    ck_assert(!adp_control_hold_stops(&hold, &feeder, &state, end));
+}
+END_TEST
+
+/* One that came too late doesn't bring it back. */
+START_TEST(it_is_over_before_a_late_reply)
+{
+    struct adp_control_hold hold = { .holder = NULL };
+    const long long int end = 1001 + ADP_CONTROL_HOLD_MS;
+
+    ck_assert(adp_control_hold_take(&hold, &cli, &state, 0, 1000));
+    adp_control_hold_read(&hold, &cli, 1001);
+    adp_control_hold_answer(&hold, &cli, end);
     ck_assert(!adp_control_hold_stops(&hold, &feeder, &state, end));
 }
 END_TEST
@@ -88,7 +101,7 @@ START_TEST(it_lasts_no_longer_by_others)
 
     ck_assert(adp_control_hold_take(&hold, &cli, &state, 0, 1000));
     adp_control_hold_read(&hold, &cli, 1001);
-    adp_control_hold_answer(&hold, &feeder);
+    adp_control_hold_answer(&hold, &feeder, 1400);
     ck_assert(adp_control_hold_stops(&hold, &feeder, &state, end - 1));
     ck_assert(!adp_control_hold_stops(&hold, &feeder, &state, end));
 }
@@ -167,6 +180,7 @@ main(void)
     tcase_add_test(tc, it_ends_by_itself);
     tcase_add_test(tc, it_lasts_after_the_last_reply);
     tcase_add_test(tc, it_lasts_after_a_late_reply);
+    tcase_add_test(tc, it_is_over_before_a_late_reply);
     tcase_add_test(tc, it_lasts_no_longer_by_others);
     tcase_add_test(tc, it_lasts_with_the_records);
     tcase_add_test(tc, it_ends_however_it_goes);

@@ -12,11 +12,22 @@
 #include "adp-state.h"
 #include "model.h"
 #include "openvswitch/json.h"
+#include "openvswitch/poll-loop.h"
 #include "test-run.h"
 #include "util.h"
 
+__typeof__(poll_immediate_wake_at) __wrap_poll_immediate_wake_at;
+
+static bool wakes_at_once;
+
+void
+__wrap_poll_immediate_wake_at(const char *where OVS_UNUSED)
+{
+    wakes_at_once = true;
+}
+
 static struct adp_bridge *const bridge = (void *) &bridge;
-static bool has_bridge, has_state, is_large, may_read;
+static bool has_bridge, has_state, is_large, is_free, may_read;
 
 struct adp_bridge *
 adp_bridge_lookup(const char *name)
@@ -46,6 +57,13 @@ adp_state_is_large(const struct adp_state *s)
 {
     ck_assert_ptr_eq(s, state);
     return is_large;
+}
+
+bool
+adp_state_may_be_read(const struct adp_state *s)
+{
+    ck_assert_ptr_eq(s, state);
+    return is_free;
 }
 
 /* What the state was asked to do. */
@@ -80,12 +98,19 @@ static bool may_begin, fails;
 static int n_begun, n_read, n_destroyed;
 
 static bool
+begins(const struct adp_bridge *b, const void *aux)
+{
+    ck_assert_ptr_eq(b, bridge);
+    ck_assert_ptr_eq(aux, &n_read);
+    return may_begin;
+}
+
+static void
 begin(struct adp_bridge *b, void *aux)
 {
     ck_assert_ptr_eq(b, bridge);
     ck_assert_ptr_eq(aux, &n_read);
     n_begun++;
-    return may_begin;
 }
 
 static void
@@ -121,6 +146,7 @@ static void
 ask(bool needs_state)
 {
     static struct adp_control_reading_class class = {
+        .may_begin = begins,
         .begin = begin,
         .read = read_bridge,
         .take = take,
@@ -148,41 +174,55 @@ is_answered(void)
 static void
 leave(void)
 {
-    adp_control_reading_unref(reading);
+    adp_control_reading_leave(reading);
+}
+
+static bool
+wakes(void)
+{
+    wakes_at_once = false;
+    adp_control_readings_wait();
+    return wakes_at_once;
 }
 
 static void
 setup(void)
 {
-    has_bridge = has_state = is_large = may_read = may_begin = true;
+    has_bridge = has_state = is_large = is_free = may_read = may_begin = true;
 }
 
 START_TEST(small)
 {
-    is_large = false;
+    is_large = is_free = false;
     ask(true);
     ck_assert_int_eq(n_begun, 0);
     ck_assert(is_answered());
+    ck_assert_int_eq(n_begun, 1);
     ck_assert_int_eq(n_read, 1);
     ck_assert_ptr_null(slices);
     leave();
     ck_assert_int_eq(n_destroyed, 1);
+    ck_assert(!wakes());
 }
 END_TEST
 
+/* The state sees to it that the loop goes on until the end is near. */
 START_TEST(large)
 {
     ask(true);
     ck_assert(!is_answered());
     ck_assert(!is_answered());
+    ck_assert(!wakes());
     ck_assert_int_eq(n_begun, 1);
     ck_assert_int_eq(n_read, 0);
     end_slices();
     ck_assert_int_eq(n_read, 1);
+    ck_assert(wakes());
     ck_assert(is_answered());
     ck_assert_int_eq(n_destroyed, 0);
     leave();
     ck_assert_int_eq(n_destroyed, 1);
+    ck_assert(!wakes());
 }
 END_TEST
 
@@ -196,22 +236,34 @@ START_TEST(client_gone)
     end_slices();
     ck_assert_int_eq(n_read, 1);
     ck_assert_int_eq(n_destroyed, 1);
+    ck_assert(!wakes());
 }
 END_TEST
 
+/* First the class isn't ready, then the state is amid of something, then
+ * others have had no turn. */
 START_TEST(has_to_wait)
 {
     may_begin = false;
     ask(true);
     ck_assert(!is_answered());
-    ck_assert_ptr_null(slices);
+    ck_assert(!wakes());
     may_begin = true;
+    ck_assert(wakes());
+    is_free = false;
+    ck_assert(!wakes());
+    ck_assert(!is_answered());
+    ck_assert_int_eq(n_begun, 0);
+    is_free = true;
     may_read = false;
     ck_assert(!is_answered());
-    ck_assert_int_eq(n_begun, 2);
+    ck_assert(!is_answered());
+    ck_assert_int_eq(n_begun, 1);
+    ck_assert(wakes());
+    ck_assert_ptr_null(slices);
     may_read = true;
     ck_assert(!is_answered());
-    ck_assert_int_eq(n_begun, 3);
+    ck_assert_int_eq(n_begun, 1);
     end_slices();
     ck_assert(is_answered());
     leave();
@@ -243,7 +295,8 @@ START_TEST(lost)
     may_begin = true;
     ck_assert(adp_control_reading_is_lost(reading));
     ck_assert(!is_answered());
-    ck_assert_int_eq(n_begun, 1);
+    ck_assert(!wakes());
+    ck_assert_int_eq(n_begun, 0);
     leave();
     ck_assert_int_eq(n_destroyed, 1);
 }
