@@ -140,6 +140,8 @@ UNIT_TESTS = \
 	tests/unit/test-refusal \
 	tests/unit/test-rule-set \
 	tests/unit/test-succession \
+	tests/unit/test-summary \
+	tests/unit/test-summary-kept \
 	tests/unit/test-tnl-neigh \
 	tests/unit/test-truncate \
 	tests/unit/test-unlearn \
@@ -699,6 +701,21 @@ tests_unit_test_succession_SOURCES = \
 	tests/unit/test-succession.c \
 	antrea-dp/bridge/adp-succession.c
 tests_unit_test_succession_LDADD = $(UNIT_LIBS)
+
+tests_unit_test_summary_SOURCES = \
+	tests/unit/summary-world.h \
+	tests/unit/test-summary.c \
+	antrea-dp/packet/adp-summary.c
+tests_unit_test_summary_LDADD = $(UNIT_LIBS)
+
+tests_unit_test_summary_kept_SOURCES = \
+	tests/unit/summary-world.h \
+	tests/unit/test-summary-kept.c \
+	antrea-dp/packet/adp-summary.c
+tests_unit_test_summary_kept_LDADD = $(UNIT_LIBS)
+tests_unit_test_summary_kept_LDFLAGS = $(AM_LDFLAGS) \
+	-Wl,--wrap=ovs_mutex_lock_at \
+	-Wl,--wrap=ovs_mutex_unlock
 
 tests_unit_test_tnl_neigh_SOURCES = tests/unit/test-tnl-neigh.c
 tests_unit_test_tnl_neigh_LDADD = $(UNIT_LIBS)
