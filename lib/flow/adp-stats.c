@@ -188,13 +188,13 @@ adp_stats_drain(struct adp_stats_sink *sink,
 {
     struct mpsc_queue_node *node;
 
-    if (!sink->amid || !cbs->goes_on) {
+    if (!sink->amid) {
         sink->n_drains++;
         sink->amid = true;
     }
     mpsc_queue_acquire(&sink->dirty);
     for (;;) {
-        if (cbs->goes_on && !cbs->goes_on(aux)) {
+        if (!cbs->goes_on(aux)) {
             break;
         }
         node = mpsc_queue_pop(&sink->dirty);

@@ -70,9 +70,9 @@ void adp_stats_credit_group(struct adp_stats_sink *, struct adp_group *,
  * drain began.  'bucket' is an index or ADP_BUCKET_ALL, as it was credited;
  * the same group may come once for each.
  *
- * 'goes_on', if not NULL, is asked before each.  When it says no the drain
- * stops, and false is returned; the next call goes on with it.  One without
- * 'goes_on' ends with everything that was credited before the call. */
+ * 'goes_on' is asked before each.  When it says no the drain stops, and false
+ * is returned; the next call goes on with it.  At its end everything is told
+ * that was credited before it began. */
 struct adp_stats_drain_cbs {
     void (*rule)(struct adp_rule *, const struct adp_stats_delta *, void *aux);
     void (*bucket)(struct adp_group *, uint32_t bucket,
