@@ -8,6 +8,7 @@
 
 #include "hash.h"
 #include "model-pause.h"
+#include "model-sort.h"
 #include "packets.h"
 #include "util.h"
 
@@ -426,10 +427,9 @@ adp_free_service(struct adp_record *record)
 static void
 check_duplicate_addresses(struct adp_reader *r, struct adp_address_group *ag)
 {
-    struct adp_cidr *sorted = xmemdup(ag->addresses,
-                                      ag->n_addresses * sizeof *sorted);
+    struct adp_cidr *sorted = adp_sorted_cidrs(ag->addresses,
+                                               ag->n_addresses);
 
-    qsort(sorted, ag->n_addresses, sizeof *sorted, adp_cidr_compare);
     for (size_t i = 1; i < ag->n_addresses; i++) {
         if (!adp_cidr_compare(&sorted[i - 1], &sorted[i])) {
             size_t last = ag->n_addresses - 1;
@@ -462,6 +462,7 @@ adp_parse_address_group(struct adp_object *o)
         size_t mark = adp_reader_enter_index(r, i);
         adp_value_ip_or_cidr(r, elems[i], &ag->addresses[ag->n_addresses++]);
         adp_reader_leave(r, mark);
+        adp_pause();
     }
     if (!r->error && n) {
         check_duplicate_addresses(r, ag);

@@ -3,8 +3,10 @@
 #include <config.h>
 #include "model-sort.h"
 
+#include <stdlib.h>
 #include <string.h>
 
+#include "model-ip.h"
 #include "model-pause.h"
 #include "util.h"
 
@@ -51,4 +53,33 @@ adp_sort_pointers(void *pointers, size_t n,
         memcpy(pointers, from, n * sizeof *from);
     }
     free(other);
+}
+
+static int
+compare_cidrs(const void *a_, const void *b_)
+{
+    const struct adp_cidr *const *a = a_;
+    const struct adp_cidr *const *b = b_;
+
+    return adp_cidr_compare(*a, *b);
+}
+
+struct adp_cidr *
+adp_sorted_cidrs(const struct adp_cidr *cidrs, size_t n)
+{
+    const struct adp_cidr **pointers = xmalloc((n + 1) * sizeof *pointers);
+    struct adp_cidr *sorted = xmalloc((n + 1) * sizeof *sorted);
+
+    for (size_t i = 0; i < n; i++) {
+        pointers[i] = &cidrs[i];
+    }
+    adp_sort_pointers(pointers, n, compare_cidrs);
+    for (size_t i = 0; i < n; i++) {
+        sorted[i] = *pointers[i];
+        if (!(i % 16)) {
+            adp_pause();
+        }
+    }
+    free(pointers);
+    return sorted;
 }

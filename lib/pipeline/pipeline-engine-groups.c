@@ -13,6 +13,7 @@
 
 #include "hmapx.h"
 #include "model-pause.h"
+#include "model-sort.h"
 #include "openvswitch/match.h"
 #include "pipeline-rule-match.h"
 #include "util.h"
@@ -380,15 +381,12 @@ static struct cidrs
 sorted_addresses(const struct adp_address_group *group, size_t first,
                  size_t end)
 {
-    struct cidrs sorted = { .n = end - first };
+    size_t n = end - first;
 
-    sorted.cidrs = xmalloc((sorted.n + 1) * sizeof *sorted.cidrs);
-    if (sorted.n) {
-        memcpy(sorted.cidrs, &group->addresses[first],
-               sorted.n * sizeof *sorted.cidrs);
-        qsort(sorted.cidrs, sorted.n, sizeof *sorted.cidrs, adp_cidr_compare);
-    }
-    return sorted;
+    return (struct cidrs) {
+        .cidrs = adp_sorted_cidrs(n ? &group->addresses[first] : NULL, n),
+        .n = n,
+    };
 }
 
 static bool
@@ -443,9 +441,7 @@ change_addresses(struct adp_engine *e, const struct engine_group *group,
     }
 
     struct cidrs gone = sorted_addresses(a, first, a_end);
-    adp_pause();
     struct cidrs come = sorted_addresses(b, first, b_end);
-    adp_pause();
     subtract_each_other(&gone, &come);
     change_peers(e, group, &gone, &come);
     free(gone.cidrs);

@@ -6,7 +6,10 @@
 #include <check.h>
 #include <stdlib.h>
 
+#include "model-ip.h"
+#include "model-pause.h"
 #include "model-sort.h"
+#include "packets.h"
 #include "test-run.h"
 #include "util.h"
 
@@ -45,6 +48,41 @@ START_TEST(sorts_and_leaves_equal_ones_in_order)
 }
 END_TEST
 
+static void
+count_pause(void *n_)
+{
+    size_t *n = n_;
+
+    ++*n;
+}
+
+/* Addresses stay where they are, and the copy is sorted. */
+START_TEST(copies_addresses)
+{
+    enum { N = 100 };
+    struct adp_cidr cidrs[N];
+    size_t n_pauses = 0;
+
+    for (int i = 0; i < N; i++) {
+        cidrs[i] = (struct adp_cidr) {
+            .ip = in6_addr_mapped_ipv4(htonl(i * 37 % N)), .plen = 128,
+        };
+    }
+    adp_pause_set(count_pause, &n_pauses);
+    struct adp_cidr *sorted = adp_sorted_cidrs(cidrs, N);
+    adp_pause_set(NULL, NULL);
+    for (int i = 0; i < N; i++) {
+        ck_assert_uint_eq(in6_addr_get_mapped_ipv4(&sorted[i].ip), htonl(i));
+        ck_assert_uint_eq(in6_addr_get_mapped_ipv4(&cidrs[i].ip),
+                          htonl(i * 37 % N));
+    }
+    ck_assert_uint_ge(n_pauses, 8 * (N / 16));
+    free(sorted);
+
+    free(adp_sorted_cidrs(NULL, 0));
+}
+END_TEST
+
 int
 main(void)
 {
@@ -52,6 +90,7 @@ main(void)
     TCase *tc = tcase_create("model-sort");
 
     tcase_add_test(tc, sorts_and_leaves_equal_ones_in_order);
+    tcase_add_test(tc, copies_addresses);
     suite_add_tcase(suite, tc);
 
     return test_run(suite);
