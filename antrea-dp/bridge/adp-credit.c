@@ -248,7 +248,7 @@ goes_on(void *credit_)
     return adp_turn_slice_goes_on(&credit->slice);
 }
 
-bool
+void
 adp_credit_run(struct adp_bridge *b, struct adp_collected collected)
 {
     static const struct adp_stats_drain_cbs cbs = {
@@ -269,7 +269,6 @@ adp_credit_run(struct adp_bridge *b, struct adp_collected collected)
     }
     credit_tables(b);
     credit_drops(b);
-    return !own->credit_amid;
 }
 
 bool

@@ -29,8 +29,8 @@ struct adp_collected {
 };
 
 /* Main thread: gives OpenFlow what was credited, as far as a slice of the turn
- * goes.  Returns true if that is all. */
-bool adp_credit_run(struct adp_bridge *, struct adp_collected);
+ * goes. */
+void adp_credit_run(struct adp_bridge *, struct adp_collected);
 /* Has adp_credit_run() left something? */
 bool adp_credit_is_amid(const struct adp_bridge *);
 /* What OpenFlow knows of. */

@@ -93,6 +93,7 @@ table_of(const struct ofp_header *oh)
 static struct marks
 marks_for(const struct ofp_header *oh)
 {
+    const uint64_t learned = adp_install_mark(served, OFPTT_ALL);
     struct ofputil_bundle_ctrl_msg bundle;
     struct marks marks = { 0, 0 };
     enum ofptype type;
@@ -102,21 +103,22 @@ marks_for(const struct ofp_header *oh)
     }
     switch ((int) type) {
     case OFPTYPE_FLOW_MOD:
-        marks.learned = adp_install_mark(served, table_of(oh));
+        marks.learned = (learned ? adp_install_mark(served, table_of(oh))
+                         : 0);
         break;
     case OFPTYPE_BUNDLE_CONTROL:
         if (!ofputil_decode_bundle_ctrl(oh, &bundle)
             && bundle.type == OFPBCT_COMMIT_REQUEST) {
-            marks.learned = adp_install_mark(served, OFPTT_ALL);
+            marks.learned = learned;
         }
         break;
     case OFPTYPE_FLOW_MONITOR_STATS_REQUEST:
-        marks.learned = adp_install_mark(served, OFPTT_ALL);
+        marks.learned = learned;
         break;
     case OFPTYPE_FLOW_STATS_REQUEST:
     case OFPTYPE_AGGREGATE_STATS_REQUEST:
     case OFPTYPE_TABLE_STATS_REQUEST:
-        marks.learned = adp_install_mark(served, OFPTT_ALL);
+        marks.learned = learned;
         marks.counted = adp_push_stats_ask();
         break;
     case OFPTYPE_GROUP_STATS_REQUEST:

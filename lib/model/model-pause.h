@@ -17,10 +17,22 @@
  * Cost: a look at a variable of the thread, if there is no function.
  */
 
+#include <stddef.h>
+
 /* Has adp_pause() call 'cb' with 'aux' in this thread.  NULL: it does
  * nothing. */
 void adp_pause_set(void (*cb)(void *aux), void *aux);
 
 void adp_pause(void);
+
+/* For item number 'i' of a loop, where an item takes less time than a pause:
+ * pauses now and then. */
+static inline void
+adp_pause_amid(size_t i)
+{
+    if (!(i % 16)) {
+        adp_pause();
+    }
+}
 
 #endif /* model-pause.h */

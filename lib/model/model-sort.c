@@ -21,9 +21,7 @@ merge(void *const *from, void **to, size_t first, size_t middle, size_t end,
     for (size_t k = first; k < end; k++) {
         to[k] = (i < middle && (j >= end || compare(&from[i], &from[j]) <= 0)
                  ? from[i++] : from[j++]);
-        if (!(k % 16)) {
-            adp_pause();
-        }
+        adp_pause_amid(k);
     }
 }
 
@@ -76,9 +74,7 @@ adp_sorted_cidrs(const struct adp_cidr *cidrs, size_t n)
     adp_sort_pointers(pointers, n, compare_cidrs);
     for (size_t i = 0; i < n; i++) {
         sorted[i] = *pointers[i];
-        if (!(i % 16)) {
-            adp_pause();
-        }
+        adp_pause_amid(i);
     }
     free(pointers);
     return sorted;

@@ -727,15 +727,6 @@ compare_records(const void *a_, const void *b_)
     return strcmp((*a)->name, (*b)->name);
 }
 
-/* A record is found in less time than a pause takes. */
-static void
-pause_amid(size_t i)
-{
-    if (!(i % 16)) {
-        adp_pause();
-    }
-}
-
 const struct adp_record **
 adp_model_sorted(const struct adp_model *model, enum adp_kind kind, size_t *n)
 {
@@ -747,7 +738,7 @@ adp_model_sorted(const struct adp_model *model, enum adp_kind kind, size_t *n)
 
     SHASH_FOR_EACH (node, records) {
         array[i++] = node->data;
-        pause_amid(i);
+        adp_pause_amid(i);
     }
     adp_sort_pointers(array, i, compare_records);
     *n = i;
@@ -821,7 +812,7 @@ adp_model_get(const struct adp_model *model, const char *kind_name,
         const struct adp_record **records = adp_model_sorted(model, kind, &n);
         for (size_t i = 0; i < n; i++) {
             json_array_add(json, json_clone(records[i]->json));
-            pause_amid(i);
+            adp_pause_amid(i);
         }
         free(records);
     }

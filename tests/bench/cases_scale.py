@@ -417,11 +417,7 @@ class Churned(Case):
     def storm(self, pods, targets):
         """Pods come, each talks to each target, and they go."""
         switch = self.switch
-        args = []
-        for pod in pods:
-            args += switch.port_args('br-int', 'pod%d' % pod.index, pod.port,
-                                     pod.port)
-        switch.vsctl(*args)
+        switch.vsctl(*switch.pod_args(pods))
         switch.check_ports()
         self.set_flows(pods)
         connections = traffic.Connections(switch, pods, targets, 'tcp',

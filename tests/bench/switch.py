@@ -228,6 +228,14 @@ class Switch:
                 name, 'type=dpdk', devargs, *settings] + (
                     ['ofport_request=%d' % ofport] if ofport else [])
 
+    def pod_args(self, pods):
+        """The ports of Pods."""
+        args = []
+        for pod in pods:
+            args += self.port_args('br-int', 'pod%d' % pod.index, pod.port,
+                                   pod.port)
+        return args
+
     def add_bridge(self, pods, geneve_nodes=()):
         """br-int with a port for each of 'pods'.  The tunnel's port is one
         of net_gen too; with 'geneve_nodes' it is a real one, and the port of
@@ -235,9 +243,7 @@ class Switch:
         args = self.br_int_args()
         args += self.port_args('br-int', 'antrea-gw0', cluster.GATEWAY_PORT,
                                cluster.GATEWAY_PORT)
-        for pod in pods:
-            args += self.port_args('br-int', 'pod%d' % pod.index, pod.port,
-                                   pod.port)
+        args += self.pod_args(pods)
         if geneve_nodes:
             args += ['--', 'add-port', 'br-int', 'antrea-tun0', '--', 'set',
                      'interface', 'antrea-tun0', 'type=geneve',

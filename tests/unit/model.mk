@@ -2,7 +2,9 @@
 #
 # Unit tests of the model and of pipelines.
 
-tests_unit_test_model_index_SOURCES = tests/unit/test-model-index.c
+tests_unit_test_model_index_SOURCES = \
+	tests/unit/count-pauses.h \
+	tests/unit/test-model-index.c
 tests_unit_test_model_index_LDADD = $(UNIT_LIBS)
 tests_unit_test_model_index_LDFLAGS = $(AM_LDFLAGS) \
 	-Wl,--wrap=adp_model_find \
@@ -26,7 +28,9 @@ tests_unit_test_model_l7_LDADD = $(UNIT_LIBS)
 tests_unit_test_model_numbers_SOURCES = tests/unit/test-model-numbers.c
 tests_unit_test_model_numbers_LDADD = $(UNIT_LIBS)
 
-tests_unit_test_model_sort_SOURCES = tests/unit/test-model-sort.c
+tests_unit_test_model_sort_SOURCES = \
+	tests/unit/count-pauses.h \
+	tests/unit/test-model-sort.c
 tests_unit_test_model_sort_LDADD = $(UNIT_LIBS)
 
 tests_unit_test_model_SOURCES = tests/unit/test-model.c

@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include "count-pauses.h"
 #include "equal-hash.h"
 #include "model-index.h"
 #include "model-pause.h"
@@ -191,14 +192,6 @@ START_TEST(test_query_equal_keys)
     ds_destroy(&ds);
 }
 END_TEST
-
-static void
-count_pause(void *n_)
-{
-    size_t *n = n_;
-
-    ++*n;
-}
 
 /* However many records a client asks for, looking for them, sorting them and
  * putting them into the answer pauses in between. */

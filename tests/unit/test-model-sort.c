@@ -6,6 +6,7 @@
 #include <check.h>
 #include <stdlib.h>
 
+#include "count-pauses.h"
 #include "model-ip.h"
 #include "model-pause.h"
 #include "model-sort.h"
@@ -47,14 +48,6 @@ START_TEST(sorts_and_leaves_equal_ones_in_order)
     }
 }
 END_TEST
-
-static void
-count_pause(void *n_)
-{
-    size_t *n = n_;
-
-    ++*n;
-}
 
 /* Addresses stay where they are, and the copy is sorted. */
 START_TEST(copies_addresses)

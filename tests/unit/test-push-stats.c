@@ -139,7 +139,7 @@ adp_bridge_next(const struct adp_bridge *prev)
     return has_bridges && i < N_BRIDGES ? bridges[i] : NULL;
 }
 
-bool
+void
 adp_credit_run(struct adp_bridge *b, struct adp_collected collected)
 {
     size_t i = index_of(b);
@@ -149,7 +149,6 @@ adp_credit_run(struct adp_bridge *b, struct adp_collected collected)
     if (!amid[i]) {
         known[i] = collected;
     }
-    return !amid[i];
 }
 
 struct adp_collected
